@@ -155,8 +155,8 @@ BrokerSession::BrokerSession(std::shared_ptr<const config::Settings> settings, c
                  [this](bool ours) { trial_.queue_dead_letters(ours); }},
                 settings_),
       consumer_(std::make_unique<ErrorQueueConsumer>(
-          ErrorQueueConsumer::Session{*consuming_, declarer_, observer_, trial_, numbers_, core::features_of(version()),
-                                      [this] { topology_.consuming(); }},
+          ErrorQueueConsumer::Session{endpoint, *consuming_, declarer_, observer_, trial_, numbers_,
+                                      core::features_of(version()), [this] { topology_.consuming(); }},
           settings_, !settings_->policy.sources.empty())) {
     delegate_closing_steps(aside_, connection_closing_steps_, endpoint.vhost, declarer_);
     consuming_->receive_large_headers();
@@ -243,6 +243,10 @@ bool BrokerSession::consume_unanswered() const {
     return consuming_->consume_unanswered();
 }
 
+bool BrokerSession::consumed() const {
+    return consumer_->consumed();
+}
+
 std::size_t BrokerSession::window() const {
     return consumer_->window();
 }
@@ -263,8 +267,9 @@ void BrokerSession::stop_consuming() {
 }
 
 void BrokerSession::close(core::Milliseconds patience) noexcept {
-    const core::Milliseconds each = patience / (sources_ ? 3 : 2);
+    const core::Milliseconds each = patience / (sources_ ? 4 : 3);
     consuming_->close(each);
+    consumer_->close(each);
     publishing_->close(each);
     if (sources_ != nullptr) sources_->close(each);
 }

@@ -118,6 +118,8 @@ class BrokerSession : public relay::Broker {
     /// After an Error: the broker ended that connection because the error queue did not answer a basic.consume. No
     /// message is at fault.
     bool consume_unanswered() const;
+    /// It has answered one before.
+    bool consumed() const;
     /// How many deliveries may have been unsettled at that moment.
     std::size_t window() const;
     /// Messages come one at a time on each channel: an ack that waits for another one holds up the next message.

@@ -283,6 +283,7 @@ void Dispatcher::on_consumer_method(Channel channel, const amqp_method_t& method
                                                      view_of(delivery.routing_key));
         }
         case AMQP_BASIC_CONSUME_OK_METHOD:
+            socket_.consume_answered();
             return events.on_consume_ok_on(channel);
         case AMQP_BASIC_CANCEL_METHOD:
             return cancel_consumer(channel, as<amqp_basic_cancel_t>(method), events);
@@ -385,10 +386,11 @@ void Connection::consume(Channel channel, const std::string& queue, const std::s
     method.queue = bytes_of(queue);
     method.consumer_tag = bytes_of(consumer_tag);
     socket_.send(channel, AMQP_BASIC_CONSUME_METHOD, method);
+    socket_.consume_sent();
 }
 
-void Connection::consume_first(Channel channel, const std::string& queue, const std::string& consumer_tag,
-                               std::int64_t priority) {
+void Connection::consume_at_priority(Channel channel, const std::string& queue, const std::string& consumer_tag,
+                                     std::int64_t priority) {
     const core::Arguments arguments{{"x-priority", priority}};
     Entries entries = entries_of(arguments);
     amqp_basic_consume_t method{};
@@ -396,6 +398,7 @@ void Connection::consume_first(Channel channel, const std::string& queue, const 
     method.consumer_tag = bytes_of(consumer_tag);
     method.arguments = table_of(entries);
     socket_.send(channel, AMQP_BASIC_CONSUME_METHOD, method);
+    socket_.consume_sent();
 }
 
 void Connection::consume_without_acks(Channel channel, const std::string& queue, const std::string& consumer_tag) {

@@ -158,8 +158,8 @@ class Connection : public TopologyCommands {
     void consume(Channel channel, const std::string& queue, const std::string& consumer_tag);
     /// With that priority: as long as it can take messages, the queue gives none to consumers with a lower one; others
     /// have 0.
-    void consume_first(Channel channel, const std::string& queue, const std::string& consumer_tag,
-                       std::int64_t priority);
+    void consume_at_priority(Channel channel, const std::string& queue, const std::string& consumer_tag,
+                             std::int64_t priority);
     /// Every message counts as acked once it was sent.
     void consume_without_acks(Channel channel, const std::string& queue, const std::string& consumer_tag);
     void cancel(Channel channel, const std::string& consumer_tag);  // → on_cancel_ok

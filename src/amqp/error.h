@@ -16,6 +16,7 @@ class Error : public std::runtime_error {
         refused_login,     // wrong credentials, no such vhost, no access to it
         other_server,      // no RabbitMQ, or one that does not say which
         lost,              // an established connection ended
+        never_consumed,    // it ended since the error queue has not answered: it has no leader, as a rule
         undeliverable,     // the broker ended the connection that consumes: it cannot hand over a message
         set_aside_unread,  // a message ended the connection, and was left to dead-lettering unread
         cancelled,         // the broker took the consumer of the error queue away

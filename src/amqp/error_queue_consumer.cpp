@@ -14,10 +14,6 @@ namespace {
 
 /// Each with a prefetch of its own.
 constexpr std::size_t most_further_consumers = 8;
-/// The error queue may hang without any notice. With declare_timeout it is known within a minute.
-constexpr core::Milliseconds look_again_after{25'000};
-/// While a quorum queue has no leader for a moment, the broker counts no consumers.
-constexpr core::Milliseconds look_twice_after{5'000};
 /// Spare channels get messages before others: one that is stuck, and not known to be, gets none as long as they can
 /// take them.
 constexpr std::int64_t priority_of_spares = 1;
@@ -28,7 +24,9 @@ ErrorQueueConsumer::ErrorQueueConsumer(Session session, std::shared_ptr<const co
     : session_(std::move(session)),
       settings_(std::move(settings)),
       channels_(*this, session_.connection.last_channel()),
-      numbered_(numbered) {}
+      numbered_(numbered),
+      watch_(*this),
+      probe_(session_.endpoint, settings_->broker) {}
 
 void ErrorQueueConsumer::consume(relay::Relay& relay) {
     if (began() || leaving_) return;
@@ -47,7 +45,7 @@ void ErrorQueueConsumer::stop() {
 void ErrorQueueConsumer::turn(const Broker& broker, bool read_all) {
     broker_ = broker;
     if (!began()) return;
-    look_at_error_queue();
+    if (!leaving_) watch_error_queue();
     if (!leaving_) look_at_channels(read_all);
     consume_more();
     look_at_trial();
@@ -62,13 +60,13 @@ std::optional<core::SteadyTime> ErrorQueueConsumer::next_tick() const {
 
 void ErrorQueueConsumer::on_delivery_on(Channel channel, const core::Delivery& delivery) {
     if (!numbered_) [[likely]] {
-        delivered_at_ = now_.steady;
+        watch_.delivered(now_.steady);
         session_.trial.passed(now_.steady);
         return relay_->on_delivery(delivery, now_);
     }
     channels_.delivered(channel);
     if (!channels_.takes(channel)) return;
-    delivered_at_ = now_.steady;
+    watch_.delivered(now_.steady);
     session_.trial.passed(now_.steady);
     core::Delivery numbered = delivery;
     numbered.tag = session_.numbers.add({channel, delivery.tag}, delivery.message.body.size());
@@ -86,7 +84,7 @@ void ErrorQueueConsumer::on_consume_ok_on(Channel channel) {
     channels_.answered(channel, Question::consume);
     if (!std::exchange(reported_, true)) session_.observer.consuming();
     session_.consuming();
-    look_due_ = now_.steady + look_again_after;
+    watch_.consuming(now_.steady);
     session_.trial.consuming(now_.steady);
     renew();
 }
@@ -171,7 +169,7 @@ void ErrorQueueConsumer::add_consumer(Channel channel) {
     const std::string number = ++consumers_made_ == 1 ? "" : "-" + std::to_string(consumers_made_);
     const std::string& tag = consuming.tags.emplace_back(consumer_tag_ + number);
     const std::string& queue = settings_->policy.error_queue;
-    consuming.spare ? session_.connection.consume_first(channel, queue, tag, priority_of_spares)
+    consuming.spare ? session_.connection.consume_at_priority(channel, queue, tag, priority_of_spares)
                     : session_.connection.consume(channel, queue, tag);
     channels_.sent(channel, Question::consume);
 }
@@ -190,13 +188,14 @@ bool ErrorQueueConsumer::main_answers() const {
 
 /// What stays unacked for long, for targets that do not answer, is lost to the window of the others: another consumer
 /// makes up for it. Not at once where one message is tried after the other: what is unacked beside the next one that
-/// cannot be handed over comes home once more, and a broker that is slow for a moment is not worth that.
+/// cannot be handed over comes home once more, and a broker that is slow for a moment is not worth that. Nor from a
+/// queue that gives out nothing: without a leader it would cost the connection.
 void ErrorQueueConsumer::consume_more() {
     constexpr core::Milliseconds between{500};
     const bool takes_another =
         !session_.trial.going_on() ||
         session_.trial.takes_another(relay_->unsettled_since(), channels_.main_silent_for(), now_.steady);
-    if (now_.steady < more_due_ || !main_answers() || !takes_another) return;
+    if (now_.steady < more_due_ || !main_answers() || !takes_another || !silence_.empty()) return;
     const Consuming& main = consuming_[*channels_.main()];
     if (main.tags.size() > most_further_consumers) return;
     const std::size_t window = main.prefetch * main.tags.size();
@@ -280,7 +279,7 @@ std::optional<std::size_t> ErrorQueueConsumer::largest_window() const {
 /// Before 3.10 a consumer of a quorum queue cannot leave without second copies; and while one message after the other
 /// is tried, others beside it would hide the one that cannot be handed over.
 void ErrorQueueConsumer::look_at_channels(bool read_all) {
-    if (!numbered_ && delivered_at_ == now_.steady) channels_.delivered(only_channel);
+    if (!numbered_ && watch_.delivered_at() == now_.steady) channels_.delivered(only_channel);
     channels_.tick(now_.steady, session_.features.clean_cancel && !session_.trial.going_on(), read_all);
     if (channels_.one_at_a_time() != one_at_a_time_) {
         one_at_a_time_ = channels_.one_at_a_time();
@@ -289,52 +288,54 @@ void ErrorQueueConsumer::look_at_channels(bool read_all) {
     }
     if (!leaving_ && !broker_.blocked && channels_.connection_ends())
         throw Error(Error::Kind::head_blocks_channel, explain_ending_connection(settings_->policy.error_queue));
-    if (!reported_ || channels_.all_silent() == channels_silent_) return;
-    channels_silent_ = channels_.all_silent();
-    if (error_queue_silent_) return;
-    channels_silent_ ? session_.observer.error_queue_silent(
-                           explain_busy_channel(settings_->policy.error_queue, ConsumingChannels::all_silent_after))
-                     : session_.observer.error_queue_answers();
+    tell_silence();
 }
 
-/// It may hang, and then nothing comes from it: that looks as if no message were ever rejected.
-void ErrorQueueConsumer::look_at_error_queue() {
-    if (!reported_ || leaving_ || broker_.blocked || look_under_way_ || now_.steady < look_due_) return;
-    look_due_ = now_.steady + look_again_after;
-    look_under_way_ = true;
+void ErrorQueueConsumer::watch_error_queue() {
+    if (const auto result = probe_.turn(now_.steady)) watch_.probed(*result, now_.steady);
+    watch_.tick(now_.steady, !broker_.blocked, may_probe());
+    if (watch_.state() == ErrorQueueWatch::State::consumer_gone)
+        throw Error(Error::Kind::lost, explain_no_consumer(settings_->policy.error_queue));
+}
+
+/// As long as our consumer can take messages, one of a lower priority gets none. Before 3.10 it could not leave.
+bool ErrorQueueConsumer::may_probe() const {
+    return settings_->policy.error_queue_type == core::QueueType::quorum && session_.features.clean_cancel &&
+           !session_.trial.going_on() && main_answers() && relay_->unacked_for_long() < window();
+}
+
+void ErrorQueueConsumer::look() {
     const auto answer = [this, asked_at = now_.steady, made = consumers_made_](const Declarer::Outcome& outcome) {
-        look_under_way_ = false;
-        note_error_queue(outcome.unanswered, asked_at);
-        require_consumer(outcome, asked_at, made);
+        looked(outcome, asked_at, made);
     };
     session_.declarer.submit(Declarer::CheckQueue{settings_->policy.error_queue}, answer);
 }
 
-/// A broker that has blocked us meanwhile has read nothing: then its silence tells nothing. And a queue that delivers
-/// does not hang.
-void ErrorQueueConsumer::note_error_queue(bool silent, core::SteadyTime asked_at) {
-    const bool nobody_knows = broker_.blocked || broker_.unblocked_at >= asked_at || delivered_at_ > asked_at;
-    if (silent == error_queue_silent_ || (silent && nobody_knows)) return;
-    error_queue_silent_ = silent;
-    if (channels_silent_) return;
-    silent ? session_.observer.error_queue_silent(explain_silent_error_queue(settings_->policy.error_queue))
-           : session_.observer.error_queue_answers();
-}
-
-/// The broker may have removed our consumer without notice (3.8.9 does, now and then, when the queue is deleted). And
-/// of a quorum queue whose leader does not answer it says that it has none (stat/2 in rabbit_quorum_queue.erl, 3.8 to
-/// 4.3).
-void ErrorQueueConsumer::require_consumer(const Declarer::Outcome& outcome, core::SteadyTime asked_at,
-                                          std::size_t consumers_made) {
+/// A broker that has blocked us meanwhile has read nothing: then its silence tells nothing.
+void ErrorQueueConsumer::looked(const Declarer::Outcome& outcome, core::SteadyTime asked_at,
+                                std::size_t consumers_made) {
+    using Looked = ErrorQueueWatch::Looked;
+    const bool was_blocked = broker_.blocked || broker_.unblocked_at >= asked_at;
+    const Looked answer = !outcome.unanswered ? Looked::answered : was_blocked ? Looked::unknown : Looked::silent;
     const bool unknown = channels_.main() && !channels_.knows_consumers(*channels_.main());
     const bool renewed = unknown || consumers_made != consumers_made_;  // for a moment there was none
-    const bool none = outcome.result == Declarer::Result::done && outcome.counts.consumers == 0;
-    const bool delivers = delivered_at_ > asked_at - look_twice_after;
-    looks_without_consumer_ = none && !renewed && !delivers ? looks_without_consumer_ + 1 : 0;
-    if (leaving_ || looks_without_consumer_ == 0) return;
-    look_due_ = now_.steady + look_twice_after;
-    if (looks_without_consumer_ == 1) return;
-    throw Error(Error::Kind::lost, explain_no_consumer(settings_->policy.error_queue));
+    const bool counted = outcome.result == Declarer::Result::done && !renewed;
+    watch_.looked(answer, counted ? std::optional<std::uint64_t>{outcome.counts.consumers} : std::nullopt, now_.steady);
+}
+
+void ErrorQueueConsumer::tell_silence() {
+    const std::string& queue = settings_->policy.error_queue;
+    const ErrorQueueWatch::State state = watch_.state();
+    std::string silence;
+    if (state == ErrorQueueWatch::State::hangs) silence = explain_silent_error_queue(queue);
+    if (state == ErrorQueueWatch::State::leaderless) silence = explain_leaderless_error_queue(queue);
+    if (silence.empty() && reported_ && channels_.all_silent())
+        silence = explain_busy_channel(queue, ConsumingChannels::all_silent_after);
+    // The first story stays, unless it was not the whole one.
+    const bool goes_on = !silence.empty() && !silence_.empty() && state != ErrorQueueWatch::State::leaderless;
+    if (silence == silence_ || goes_on) return;
+    silence_ = silence;
+    silence_.empty() ? session_.observer.error_queue_answers() : session_.observer.error_queue_silent(silence_);
 }
 
 }  // namespace retryd::amqp

@@ -1,4 +1,4 @@
-// Consumes the error queue, on a connection of its own: with how many consumers, on which channels, and what it means
+// Consumes the error queue, on a connection of its own: with how many consumers, on which channels, and what is told
 // when nothing comes.
 #pragma once
 
@@ -12,9 +12,11 @@
 #include <vector>
 
 #include "amqp/connection.h"
+#include "amqp/consumer_probe.h"
 #include "amqp/consuming_channels.h"
 #include "amqp/declarer.h"
 #include "amqp/delivery_numbers.h"
+#include "amqp/error_queue_watch.h"
 #include "amqp/events.h"
 #include "config/settings.h"
 #include "core/broker_features.h"
@@ -26,10 +28,11 @@ namespace retryd::amqp {
 
 class BrokerSessionObserver;
 
-class ErrorQueueConsumer : private Events, private ConsumingChannels::Commands {
+class ErrorQueueConsumer : private Events, private ConsumingChannels::Commands, private ErrorQueueWatch::Commands {
   public:
     /// What it works with; the references must outlive it.
     struct Session {
+        const config::Endpoint& endpoint;
         Connection& connection;
         Declarer& declarer;
         BrokerSessionObserver& observer;
@@ -53,6 +56,9 @@ class ErrorQueueConsumer : private Events, private ConsumingChannels::Commands {
     /// Goes on with other settings: consumes anew where that shows.
     void adopt(std::shared_ptr<const config::Settings> settings);
     void stop();
+    void close(core::Milliseconds patience) noexcept { probe_.close(patience); }
+    /// The broker has answered a basic.consume.
+    bool consumed() const { return reported_; }
 
     /// To be called before the connection is drained into events().
     void begin_turn(const core::Now& now) { now_ = now; }
@@ -116,9 +122,12 @@ class ErrorQueueConsumer : private Events, private ConsumingChannels::Commands {
     void look_at_trial();
     void end_trial();
     void look_at_channels(bool read_all);
-    void look_at_error_queue();
-    void note_error_queue(bool silent, core::SteadyTime asked_at);
-    void require_consumer(const Declarer::Outcome& outcome, core::SteadyTime asked_at, std::size_t consumers_made);
+    void watch_error_queue();
+    bool may_probe() const;
+    void look() override;
+    void probe() override { probe_.ask(settings_->policy.error_queue); }
+    void looked(const Declarer::Outcome& outcome, core::SteadyTime asked_at, std::size_t consumers_made);
+    void tell_silence();
 
     Session session_;
     std::shared_ptr<const config::Settings> settings_;
@@ -132,12 +141,9 @@ class ErrorQueueConsumer : private Events, private ConsumingChannels::Commands {
     bool reported_ = false;           // that messages are consumed
     bool leaving_ = false;            // nothing is consumed any more
     bool one_at_a_time_ = false;      // the operator knows that
-    bool channels_silent_ = false;
-    bool error_queue_silent_ = false;
-    bool look_under_way_ = false;
-    int looks_without_consumer_ = 0;  // in a row
-    core::SteadyTime look_due_{};
-    core::SteadyTime delivered_at_{};
+    ErrorQueueWatch watch_;
+    ConsumerProbe probe_;
+    std::string silence_;  // what is told of it; empty: it works, as far as is known
     core::Now now_{};
     Broker broker_;
 };

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <utility>
 
+#include "amqp/refusal.h"
 #include "amqp/tls_socket.h"
 #include "core/reply_code.h"
 
@@ -70,15 +71,6 @@ std::string describe(int status, std::chrono::seconds heartbeat) {
     std::string text = amqp_error_string2(status);
     if (status == AMQP_STATUS_SOCKET_ERROR && cause != 0) text += std::string{" ("} + std::strerror(cause) + ')';
     return text;
-}
-
-/// RabbitMQ 4.3.6 says "INTERNAL_ERROR - timed out consuming from quorum queue 'q' in vhost '/': …", or "failed
-/// consuming from …" where the queue's process is not there; over a message that it cannot hand over, INTERNAL_ERROR
-/// and no more.
-bool says_consume_unanswered(int code, std::string_view text) {
-    return code == core::reply_code::internal_error &&
-           (text.starts_with("INTERNAL_ERROR - timed out consuming from quorum queue") ||
-            text.starts_with("INTERNAL_ERROR - failed consuming from quorum queue"));
 }
 
 }  // namespace
@@ -292,6 +284,10 @@ void FrameSocket::fail(int status) {
     throw lost(reason);
 }
 
+void FrameSocket::consume_sent() {
+    if (!consume_sent_at_) consume_sent_at_ = Clock::now();
+}
+
 Error FrameSocket::lost(const std::string& reason) const {
     return {Error::Kind::lost, "the connection to the broker at " + peer_ + " was lost: " + reason};
 }
@@ -307,7 +303,9 @@ void FrameSocket::throw_last_words() {
 
 void FrameSocket::accept_close(const amqp_connection_close_t& close) {
     closed_with_ = close.reply_code;
-    consume_unanswered_ = says_consume_unanswered(close.reply_code, view_of(close.reply_text));
+    const Clock::duration waited = consume_sent_at_ ? Clock::now() - *consume_sent_at_ : Clock::duration::zero();
+    consume_unanswered_ = is_consume_unanswered(close.reply_code, view_of(close.reply_text),
+                                                std::chrono::floor<core::Milliseconds>(waited));
     const std::string reason = std::to_string(close.reply_code) + ' ' + std::string{view_of(close.reply_text)};
     const auto kind =
         close.reply_code == core::reply_code::connection_forced ? Error::Kind::lost : Error::Kind::refused;

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -163,10 +164,14 @@ class FrameSocket {
     [[noreturn]] void accept_close(const amqp_connection_close_t& close);
     /// The code of that reason; 0 where there was none.
     int closed_with() const { return closed_with_; }
+    /// For the next one: a basic.consume has been sent, or answered.
+    void consume_sent();
+    void consume_answered() { consume_sent_at_.reset(); }
     /// The reason was a quorum queue that did not answer a basic.consume, as one without a leader.
     bool consume_unanswered() const { return consume_unanswered_; }
 
   private:
+    using Clock = std::chrono::steady_clock;
     static constexpr std::size_t part_count = 3;
     using Parts = std::array<std::string_view, part_count>;
 
@@ -179,8 +184,6 @@ class FrameSocket {
     Error lost(const std::string& reason) const;
     /// The broker's reason, where it told one before the connection broke.
     void throw_last_words();
-
-    using Clock = std::chrono::steady_clock;
 
     RawConnection connection_;
     std::string peer_;
@@ -196,6 +199,7 @@ class FrameSocket {
     Clock::time_point heard_at_;  // at the latest; what the kernel knows may be newer
     bool heard_ = true;           // since heard_at_ was set
     int closed_with_ = 0;
+    std::optional<Clock::time_point> consume_sent_at_;  // none is answered since
     bool consume_unanswered_ = false;
 };
 

@@ -121,6 +121,7 @@ std::string remedy(Error::Kind kind) {
         case Error::Kind::head_blocks_channel:
             return "see \"Messages that harm the broker\" in docs/security.md";
         case Error::Kind::lost:
+        case Error::Kind::never_consumed:
         case Error::Kind::cancelled:
         case Error::Kind::protocol:
             break;
@@ -165,6 +166,16 @@ std::optional<Inequivalent> parse_inequivalent(std::string_view text) {
     found.received = value_in(text.substr(values + received.size(), middle - values - received.size()));
     found.current = value_in(text.substr(middle + current.size()));
     return found;
+}
+
+/// RabbitMQ 4.3.6 says "INTERNAL_ERROR - timed out consuming from quorum queue 'q' in vhost '/': …", or "failed
+/// consuming from …" where the queue's process is not there. 3.10.8 says INTERNAL_ERROR and no more, as both do over a
+/// message that they cannot hand over; but by then it has waited for the queue for 65 s.
+bool is_consume_unanswered(int code, std::string_view text, core::Milliseconds waited) {
+    constexpr core::Milliseconds longest_answer{20'000};
+    if (code != core::reply_code::internal_error) return false;
+    return waited >= longest_answer || text.starts_with("INTERNAL_ERROR - timed out consuming from quorum queue") ||
+           text.starts_with("INTERNAL_ERROR - failed consuming from quorum queue");
 }
 
 Explanation explain_queue_refusal(const core::QueueSpec& queue, int code, std::string_view text) {
@@ -281,11 +292,28 @@ std::string explain_busy_channel(const std::string& queue, core::Milliseconds si
            "docs/security.md says what helps. retryd goes on by itself when it answers";
 }
 
-std::string explain_unanswered_consume(const std::string& queue, const std::string& words) {
-    return "the error queue " + core::quoted(queue) + " has not let the broker consume it (" + core::safe_name(words) +
-           "): its leader does not answer (rabbitmq-queues quorum_status " + shell_word(queue) +
-           " shows whether it has one; start the nodes that are missing, or restart the one where it hangs). Until "
-           "retryd consumes again, what is rejected is neither retried nor parked";
+namespace {
+
+/// For a quorum queue without a leader.
+std::string find_leader(const std::string& queue) {
+    return "rabbitmq-queues quorum_status " + shell_word(queue) +
+           " shows its members: start the nodes that are missing, or restart the one where its member does not run";
+}
+
+}  // namespace
+
+std::string explain_leaderless_error_queue(const std::string& queue) {
+    return "the error queue " + core::quoted(queue) +
+           " has no leader, or too few of its members are there to agree: it gives no answer to those that want to "
+           "consume it. While that lasts, nothing comes from it: what is rejected is neither retried nor parked, and "
+           "nothing is lost. " +
+           find_leader(queue) + ". retryd goes on by itself when it answers";
+}
+
+std::string explain_unanswered_consume(const std::string& queue) {
+    return "the error queue " + core::quoted(queue) +
+           " has not let the broker consume it: it has no leader, or too few of its members are there to agree (" +
+           find_leader(queue) + "). Until retryd consumes again, what is rejected is neither retried nor parked";
 }
 
 std::string explain_no_consumer(const std::string& queue) {

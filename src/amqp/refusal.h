@@ -42,6 +42,10 @@ struct Inequivalent {
 /// From the text of a 406, the same on 3.8 to 4.3; nothing for any other refusal.
 std::optional<Inequivalent> parse_inequivalent(std::string_view text);
 
+/// Whether a connection was closed for want of an answer of a quorum queue to a basic.consume, as of one without a
+/// leader. `waited`: for that answer, as long as none has come; 0 where none is owed.
+bool is_consume_unanswered(int code, std::string_view text, core::Milliseconds waited);
+
 // `code` and `text` are the broker's.
 
 Explanation explain_queue_refusal(const core::QueueSpec& queue, int code, std::string_view text);
@@ -66,8 +70,10 @@ std::string explain_ending_connection(const std::string& queue);
 std::string explain_busy_channel(const std::string& queue, core::Milliseconds silence);
 /// As explain_no_answer() for the error queue while it is consumed.
 std::string explain_silent_error_queue(const std::string& queue);
-/// For an error queue whose leader did not answer a basic.consume in the broker's own time; `words` are the broker's.
-std::string explain_unanswered_consume(const std::string& queue, const std::string& words);
+/// For an error queue of which nothing is answered that its members have to agree on, while it is consumed.
+std::string explain_leaderless_error_queue(const std::string& queue);
+/// For an error queue over which the broker ended the connection, since it did not answer a basic.consume.
+std::string explain_unanswered_consume(const std::string& queue);
 /// For an error queue that is consumed although the broker says that it has no consumer.
 std::string explain_no_consumer(const std::string& queue);
 

@@ -119,8 +119,9 @@ void Session::run() {
         serve();
     } catch (const amqp::Error& error) {
         if (broker_.consume_unanswered()) {
-            throw amqp::Error(amqp::Error::Kind::lost,
-                              amqp::explain_unanswered_consume(settings_->policy.error_queue, error.words()));
+            using Kind = amqp::Error::Kind;
+            throw amqp::Error(broker_.consumed() ? Kind::lost : Kind::never_consumed,
+                              amqp::explain_unanswered_consume(settings_->policy.error_queue));
         }
         const bool undeliverable = broker_.has_undeliverable();
         const bool ends = error.kind() == amqp::Error::Kind::head_blocks_channel && !context_.trial.going_on();

@@ -119,7 +119,8 @@ void ReconnectLoop::try_one(const config::Endpoint& endpoint, bool last_of_list)
         }
         if (error.kind() == amqp::Error::Kind::head_blocks_channel)
             return set_blocking_head_aside(error, endpoint, last_of_list);
-        const bool lasted = system::steady_now() - begin > settings_->broker.reconnect.max;
+        const bool lasted = error.kind() != amqp::Error::Kind::never_consumed &&
+                            system::steady_now() - begin > settings_->broker.reconnect.max;
         after_fault(endpoint, error, lasted, last_of_list);
     }
 }

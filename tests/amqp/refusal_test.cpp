@@ -242,6 +242,17 @@ TEST_CASE("refusal: a channel that is closed for want of a permission says what 
     CHECK(amqp::remedy(amqp::Error(amqp::Error::Kind::refused, other)) == amqp::remedy(amqp::Error::Kind::refused));
 }
 
+TEST_CASE("refusal: 541 for a basic.consume that a queue does not answer is told apart from 541 for a message") {
+    using core::Milliseconds;
+    const char* const bare = "INTERNAL_ERROR";
+    CHECK(amqp::is_consume_unanswered(541, bare, Milliseconds(65'000)));  // RabbitMQ 3.10.8
+    CHECK_FALSE(amqp::is_consume_unanswered(541, bare, Milliseconds(100)));
+    CHECK_FALSE(amqp::is_consume_unanswered(541, bare, Milliseconds(0)));
+    CHECK_FALSE(amqp::is_consume_unanswered(320, "CONNECTION_FORCED", Milliseconds(65'000)));
+    CHECK(amqp::is_consume_unanswered(541, "INTERNAL_ERROR - failed consuming from quorum queue 'q': noproc",
+                                      Milliseconds(100)));
+}
+
 TEST_CASE("refusal: an exchange that is not there is explained by what it was for") {
     const std::string text = "NOT_FOUND - no exchange 'theirs' in vhost '/'";
     CHECK(amqp::explain_binding_refusal({"retryd.errors", "theirs", "#", {}}, 404, text).line() ==

@@ -76,12 +76,22 @@ std::string Cluster::member_of(const std::string& queue, int node) const {
     return "{" + found + ", list_to_atom(\"" + names_[place(node)] + "\")}";
 }
 
+void Cluster::stop_member(const std::string& queue, int node) {
+    stopped_.push_back(member_of(queue, node));
+    ctl(node, "eval 'ok = ra:stop_server(quorum_queues, " + stopped_.back() + ").'");
+}
+
+/// The leader goes last: the two others would elect another one.
 void Cluster::take_majority(const std::string& queue) {
     const int leader = leader_of(queue);
-    for (const int node : {leader, leader % 3 + 1}) {
-        stopped_.push_back(member_of(queue, node));
-        ctl(node, "eval 'ok = ra:stop_server(quorum_queues, " + stopped_.back() + ").'");
-    }
+    stop_member(queue, leader % 3 + 1);
+    stop_member(queue, leader);
+}
+
+void Cluster::take_followers(const std::string& queue) {
+    const int leader = leader_of(queue);
+    stop_member(queue, leader % 3 + 1);
+    stop_member(queue, (leader + 1) % 3 + 1);
 }
 
 void Cluster::give_majority_back() {

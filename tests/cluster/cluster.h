@@ -25,6 +25,8 @@ class Cluster {
     /// That queue has no leader and finds none, for two of its three members are stopped; its nodes, and all other
     /// queues, are as they were.
     void take_majority(const std::string& queue);
+    /// The same, but its leader is left, and answers what it need not agree on with the others.
+    void take_followers(const std::string& queue);
     void give_majority_back();
     /// That node is the only one that has the queue from now on.
     void leave_to(int node, const std::string& queue) const;
@@ -39,6 +41,7 @@ class Cluster {
     std::string ctl(int node, const std::string& command) const;
 
     std::string member_of(const std::string& queue, int node) const;
+    void stop_member(const std::string& queue, int node);
 
     std::string dir_;
     std::string broker_;

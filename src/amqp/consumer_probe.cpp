@@ -1,0 +1,75 @@
+#include "amqp/consumer_probe.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "amqp/error.h"
+
+namespace retryd::amqp {
+namespace {
+
+constexpr Channel probe_channel = 1;
+constexpr const char* probe_tag = "retryd-probe";
+/// RabbitMQ takes any number; the consumers of others have 0, as a rule.
+constexpr std::int64_t lowest_priority = -1'000'000;
+/// Reading in vain costs a call into the kernel.
+constexpr core::Milliseconds read_every{200};
+
+}  // namespace
+
+void ConsumerProbe::ask(const std::string& queue) {
+    queue_ = queue;
+    if (connection_ != nullptr) return begin();
+    opening_ = std::make_unique<Opening>([endpoint = endpoint_, broker = settings_](const Opening::GoOn&) {
+        return Connection::open(endpoint, broker, "retryd probe");
+    });
+}
+
+std::optional<ConsumerProbe::Result> ConsumerProbe::turn(core::SteadyTime now) {
+    if (now < due_) return std::nullopt;
+    due_ = now + read_every;
+    try {
+        step();
+    } catch (const Error&) {
+        const bool unanswered = connection_ != nullptr && connection_->consume_unanswered();
+        connection_.reset();
+        if (asking()) result_ = unanswered ? Result::unanswered : Result::unknown;
+    }
+    if (result_) queue_.clear();
+    return std::exchange(result_, std::nullopt);
+}
+
+/// A channel that waits for the queue holds up the end of its connection.
+void ConsumerProbe::close(core::Milliseconds patience) noexcept {
+    if (connection_ != nullptr) connection_->close(asking() ? core::Milliseconds::zero() : patience);
+    connection_.reset();
+}
+
+void ConsumerProbe::step() {
+    if (opening_ != nullptr && opening_->done()) {
+        connection_ = std::exchange(opening_, nullptr)->take();
+        connection_->receive_large_headers();
+        begin();
+    }
+    if (connection_ != nullptr) connection_->drain(*this, 1);
+}
+
+void ConsumerProbe::begin() {
+    connection_->open_channel(probe_channel);
+    connection_->qos(probe_channel, 1);
+    connection_->consume_at_priority(probe_channel, queue_, probe_tag, lowest_priority);
+}
+
+void ConsumerProbe::on_consume_ok() {
+    connection_->cancel(probe_channel, probe_tag);
+}
+
+void ConsumerProbe::on_cancel_ok() {
+    connection_->close_channel(probe_channel);
+}
+
+void ConsumerProbe::on_unreadable_delivery(core::DeliveryTag tag) {
+    connection_->nack_requeue(probe_channel, tag);
+}
+
+}  // namespace retryd::amqp
