@@ -18,6 +18,7 @@
 #include "admin/checks.h"
 #include "admin/dead_letter_path.h"
 #include "admin/framework_retries.h"
+#include "admin/guard.h"
 #include "admin/permissions.h"
 #include "admin/rabbitmqctl.h"
 #include "admin/work_queues.h"
@@ -45,6 +46,9 @@ constexpr const char* with_another_detour =
     "while a rung or parking queue takes no messages, they stay in the error queue, where they hold up others; and "
     "what "
     "comes from this queue without a proof of retryd's is parked in the catch-all queue";
+
+constexpr const char* without_leader =
+    "what lies in it stays there, and messages for it take a detour or are parked in the catch-all; nothing is lost";
 
 /// After this time the management API's numbers, which are up to 5 s old, are new ones.
 constexpr core::Milliseconds statistics_renewed{6'000};
@@ -107,6 +111,21 @@ class Checks {
         const std::string waiting = counted(checked.counts.messages, "message waits", "messages wait");
         add(FindingCode::no_consumer,
             "nobody consumes the error queue " + core::quoted(queue) + "; " + waiting + " there", {.name = queue});
+    }
+
+    /// All queues of retryd's that have no leader now, but for the error queue: check_leader(). The list may be some
+    /// seconds old.
+    void check_other_leaders() {
+        ask_management([this] {
+            for (const http::ListedQueue& queue : management_->queues()) {
+                const bool own = queue.name != settings_.policy.error_queue &&
+                                 admin::is_retryds(settings_.policy, {queue.name, queue.type, queue.arguments, "", ""});
+                if (!queue.leaderless || !own) continue;
+                if (broker_.carry_out(Declarer::CheckQueue{queue.name}).counts != amqp::QueueCounts{}) continue;
+                add(FindingCode::no_leader, "queue " + core::quoted(queue.name) + " has no leader now",
+                    {.consequence = without_leader, .name = queue.name, .group = "beside the error queue"});
+            }
+        });
     }
 
     void check_policies() {
@@ -544,6 +563,7 @@ Checked run_checks(Broker& broker, const config::Settings& settings, const Daemo
     checks.check_all_but_policies();
     checks.check_consumers();
     checks.check_policies();
+    checks.check_other_leaders();
     checks.note_by_source();
     checks.note_amqp10_clients();
     return checks.result();

@@ -148,6 +148,33 @@ TEST_CASE("doctor: an error queue without a leader, of which RabbitMQ says that 
     CHECK(f.run_checks().diagnosis.findings.empty());
 }
 
+TEST_CASE(
+    "doctor: every queue of retryd's without a leader is named, unless RabbitMQ has counted something there since") {
+    Fixture f;
+    const core::Arguments rung{{"x-message-ttl", std::int64_t{5000}},
+                               {"x-dead-letter-exchange", ""},
+                               {"x-dead-letter-routing-key", "email"},
+                               {"x-dead-letter-strategy", "at-least-once"}};
+    std::vector<http::ListedQueue> queues{
+        {"retryd.errors", "quorum", {}, {}},    {"email", "quorum", {}, {}},
+        {"email.parked", "quorum", {}, {}},     {"email.retry.5s", "quorum", {}, rung},
+        {"retryd.detour.2s", "quorum", {}, {}}, {"retryd.parked", "quorum", {}, {}}};
+    for (http::ListedQueue& queue : queues)
+        queue.leaderless = true;
+    f.broker.api.queue_lists = {queues};
+    const admin::Finding found = f.only();
+    CHECK(found.code == admin::FindingCode::no_leader);
+    CHECK(found.names ==
+          std::vector<std::string>{"email.parked", "email.retry.5s", "retryd.detour.2s", "retryd.parked"});
+    CHECK(found.cause == "queue 'email.parked' has no leader now");
+    CHECK(found.consequence.starts_with("what lies in it stays there"));
+    CHECK(found.remedy.starts_with("start the nodes that are away"));
+    for (const char* const queue : {"email.parked", "email.retry.5s", "retryd.detour.2s", "retryd.parked"})
+        f.broker.count(std::string("check queue ") + queue, {1, 0});
+    CHECK(f.run_checks().diagnosis.findings.empty());
+    CHECK(f.run_checks(false).diagnosis.findings.empty());
+}
+
 TEST_CASE("doctor: without the management API it is not known whether an error queue that looks unused has a leader") {
     Fixture f;
     f.broker.count("check queue retryd.errors", {0, 0});
