@@ -10,7 +10,7 @@ import time
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
-from waiting import PATIENCE
+from waiting import PATIENCE, wait_until
 
 HERE = pathlib.Path(__file__).parent
 # Chromium would keep a renderer ready for the next page, and the page before for who goes back: three processes begin where
@@ -35,7 +35,12 @@ MIDDLE = """
     const box = [...found.getClientRects()].find(each => each.width && each.height);
     if (!box) return null;
     const at = {x: box.x + box.width / 2, y: box.y + box.height / 2};
-    return found.contains(document.elementFromPoint(at.x, at.y)) ? at : null;"""
+    if (!found.contains(document.elementFromPoint(at.x, at.y))) return null;
+    window.hit = false;
+    addEventListener('click', event => {
+        window.hit ||= found.contains(event.target) || !!event.target.closest(found.tagName)?.isEqualNode(found);
+    }, {capture: true, once: true});
+    return at;"""
 
 
 class Browser:
@@ -157,10 +162,14 @@ class Browser:
         self.await_text("#word", re.compile("^(?!Asking retryd …$)"), "a verdict")
 
     def click(self, find, *arguments, what):
-        """With the mouse, in the middle of the element that the script `find` returns, as soon as it can be clicked."""
-        at = self.wait_for(f"const found = (() => {{{find}\n}})();{MIDDLE}", *arguments, what=what)
-        for event in ("mousePressed", "mouseReleased"):
-            self.tell("Input.dispatchMouseEvent", type=event, button="left", clickCount=1, **at)
+        """With the mouse, in the middle of the element that the script `find` returns, as soon as it can be clicked. Again if
+        the page has moved it away meanwhile."""
+        def hit():
+            at = self.wait_for(f"const found = (() => {{{find}\n}})();{MIDDLE}", *arguments, what=what)
+            for event in ("mousePressed", "mouseReleased"):
+                self.tell("Input.dispatchMouseEvent", type=event, button="left", clickCount=1, **at)
+            return self.run("return window.hit")
+        wait_until(hit, what)
 
     def click_at(self, selector):
         self.click("return document.querySelector(arguments[0])", selector, what=f"{selector} can be clicked")

@@ -36,6 +36,7 @@ class Numbers(PageTest):
     def test_a_while_after_the_last_failure_it_says_that_it_works(self):
         wait_until(lambda: self.daemon.status().get("failing") == [], "nothing fails any more", within=150)
         self.open()
+        self.assertEqual(self.daemon.status()["faults"], [])
         self.browser.await_text("#word", re.compile("^Working$"), "that nothing fails any more")
 
     def test_it_updates_without_being_loaded_again(self):

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """The tests of the status page and of the desk on it, in a real Chromium, with a real daemon on a real RabbitMQ.
 
-    run.py page|desk|all           what every run of ./test runs of them
-    run.py page|desk|all --night   what only ./test --all runs, besides
-    run.py TEST...                 a file of this folder, a class or a test in it: desk_hold_test, desk_hold_test.Hold
+    run.py page|desk           what every run of ./test runs of them
+    run.py page|desk --night   what only ./test --all runs, besides
+    run.py TEST...             a file of this folder, a class or a test in it: desk_hold_test, desk_hold_test.Hold
 
 Pictures go to the folder RETRYD_PICTURES, where that is set. The environment names the broker (tests/support/environment.h) and
 the daemon: RETRYD_TEST_BINARY, or RETRYD_BUILD with src/retryd below it. It must be Debian's own python3: python3-selenium
@@ -25,9 +25,9 @@ def each(suite):
 
 def chosen(words):
     loader = unittest.defaultTestLoader
-    if words and words[0] in ("page", "desk", "all"):
+    if words and words[0] in ("page", "desk"):
         at_night = words[1:] == ["--night"]
-        files = sorted(HERE.glob("*_test.py" if words[0] == "all" else words[0] + "_*_test.py"))
+        files = sorted(HERE.glob(words[0] + "_*_test.py"))
         found = each(loader.loadTestsFromNames([file.stem for file in files]))
         return unittest.TestSuite(test for test in found if night.is_for_the_night(test) == at_night)
     if not words or words[0].startswith("-"):
