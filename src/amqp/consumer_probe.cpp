@@ -17,14 +17,6 @@ constexpr core::Milliseconds read_every{200};
 
 }  // namespace
 
-void ConsumerProbe::ask(const std::string& queue) {
-    queue_ = queue;
-    if (connection_ != nullptr) return begin();
-    opening_ = std::make_unique<Opening>([endpoint = endpoint_, broker = settings_](const Opening::GoOn&) {
-        return Connection::open(endpoint, broker, "retryd probe");
-    });
-}
-
 std::optional<ConsumerProbe::Result> ConsumerProbe::turn(core::SteadyTime now) {
     if (now < due_) return std::nullopt;
     due_ = now + read_every;
@@ -35,7 +27,10 @@ std::optional<ConsumerProbe::Result> ConsumerProbe::turn(core::SteadyTime now) {
         connection_.reset();
         if (asking()) result_ = unanswered ? Result::unanswered : Result::unknown;
     }
-    if (result_) queue_.clear();
+    if (result_) {
+        queue_.clear();
+        begun_ = false;
+    }
     return std::exchange(result_, std::nullopt);
 }
 
@@ -49,12 +44,20 @@ void ConsumerProbe::step() {
     if (opening_ != nullptr && opening_->done()) {
         connection_ = std::exchange(opening_, nullptr)->take();
         connection_->receive_large_headers();
-        begin();
     }
     if (connection_ != nullptr) connection_->drain(*this, 1);
+    if (!asking() || begun_ || opening_ != nullptr) return;
+    connection_ == nullptr ? open() : begin();
+}
+
+void ConsumerProbe::open() {
+    opening_ = std::make_unique<Opening>([endpoint = endpoint_, broker = settings_](const Opening::GoOn&) {
+        return Connection::open(endpoint, broker, "retryd probe");
+    });
 }
 
 void ConsumerProbe::begin() {
+    begun_ = true;
     connection_->open_channel(probe_channel);
     connection_->qos(probe_channel, 1);
     connection_->consume_at_priority(probe_channel, queue_, probe_tag, lowest_priority);

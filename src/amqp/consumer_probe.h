@@ -26,7 +26,7 @@ class ConsumerProbe : private Events {
         : endpoint_(std::move(endpoint)), settings_(std::move(settings)) {}
 
     /// Once the last question has its result.
-    void ask(const std::string& queue);
+    void ask(const std::string& queue) { queue_ = queue; }
     /// Without waiting; to be called in each turn. The result of what was asked, once. Never throws Error.
     std::optional<Result> turn(core::SteadyTime now);
     void close(core::Milliseconds patience) noexcept;
@@ -36,6 +36,7 @@ class ConsumerProbe : private Events {
 
     bool asking() const { return !queue_.empty(); }
     void step();
+    void open();
     void begin();
 
     void on_consume_ok() override;
@@ -51,6 +52,7 @@ class ConsumerProbe : private Events {
     std::string queue_;  // that is asked; empty: none
     std::unique_ptr<Opening> opening_;
     std::unique_ptr<Connection> connection_;
+    bool begun_ = false;  // the broker is asked
     std::optional<Result> result_;
     core::SteadyTime due_{};
 };

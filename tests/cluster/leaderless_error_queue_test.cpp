@@ -134,10 +134,10 @@ TEST_CASE("an error queue that has no leader at the start: told as that, once, a
     const std::string told = "the error queue '" + stress::error_queue + "' has not let the broker consume it";
     CHECK(s.daemon.await_log(told, seconds(120)));
     s.check_source_goes_on();
-    CHECK(s.daemon.lines_with({"error", told}) == 1);
+    CHECK(s.daemon.lines_with({"+00:00 error", told}) == 1);
     CHECK(s.ready().starts_with("not ready"));
     CHECK(await([&] { return s.daemon.lines_with({told}) == 2; }, seconds(120)));
-    CHECK(s.daemon.lines_with({"error", told}) == 1);
+    CHECK(s.daemon.lines_with({"+00:00 error", told}) == 1);
     CHECK(s.ready().starts_with("not ready"));
 
     s.cluster.give_majority_back();
