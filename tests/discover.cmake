@@ -10,7 +10,8 @@
 #   [serial]      it keeps all processors busy for long: nothing runs beside it
 #   [two-versions]  RabbitMQ 4.0 does there what 4.3 does: on 4.0 at night
 #   [one-version] what it is about is retryd's for the most part: on the newest version in every run, on the others at night
-#   [night]       takes too long for every run
+#   [night]       takes too long for every run: at night, those of the suite broker on 3.10 and on the newest
+#   [every-version] with [night]: on each version all the same, since they differ there
 
 cmake_minimum_required(VERSION 3.25)
 
@@ -45,7 +46,7 @@ cases_with("~[.]" cases)
 if(NOT cases)
   message(FATAL_ERROR "${PROGRAM} lists no test case")
 endif()
-foreach(tag own-broker tls 3.8 threads slow serial one-version two-versions night)
+foreach(tag own-broker tls 3.8 threads slow serial one-version two-versions night every-version)
   cases_with("[${tag}]" with_${tag})
 endforeach()
 
@@ -53,7 +54,11 @@ set(text "")
 list(SORT VERSIONS COMPARE NATURAL)
 list(GET VERSIONS -1 newest)
 foreach(case IN LISTS cases)  # the versions in turn: all brokers have about as much to do at any moment
-  foreach(version IN LISTS VERSIONS NIGHTLY)
+  set(versions ${VERSIONS} ${NIGHTLY})
+  if(SUITE STREQUAL "broker" AND case IN_LIST with_night AND NOT case IN_LIST with_every-version)
+    set(versions 3.10 ${newest})
+  endif()
+  foreach(version IN LISTS versions)
     string(REPLACE "<semicolon>" ";" title "${case}")
     string(REPLACE "<open>" "[" title "${title}")
     string(REPLACE "<close>" "]" title "${title}")

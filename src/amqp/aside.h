@@ -4,8 +4,8 @@
 // letters that take several bytes it may be too long all the same, and then it ends the whole connection (541
 // INTERNAL_ERROR, method_field_shortstr_overflow) where it would have closed a channel. Whoever may give names can make
 // it do so: a queue with a long name that is deleted once its message has died, or one with the name of a rung and an
-// argument that is long. On the connection that publishes, every message would have to wait for a reconnect, again and
-// again.
+// argument that is long. 4.3.6 also ends it where a queue is bound while it is being deleted. On the connection that
+// publishes, every message would have to wait for a reconnect, again and again.
 #pragma once
 
 #include <cstddef>

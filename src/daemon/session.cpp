@@ -140,7 +140,7 @@ void Session::run() {
             throw amqp::Error(amqp::Error::Kind::refusal_too_long,
                               "RabbitMQ ended the connection that declares (" + core::safe_name(error.words()) +
                                   "), as it does from 4.0 on where what it has to say of a queue or exchange does not "
-                                  "fit 255 bytes",
+                                  "fit 255 bytes, or where a queue is being deleted while it is bound",
                               error.code(), error.words());
         }
         throw;

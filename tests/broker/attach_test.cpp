@@ -51,7 +51,7 @@ struct Attached : Scenario {
 }  // namespace
 
 TEST_CASE("attach: what it prints attaches when pasted into a shell, and its undo undoes it, whatever the names",
-          "[slow][one-version][night]") {
+          "[slow][one-version][night][every-version]") {
     Attached s;
     const std::string classic = s.plain_queue("it's [a].b+c $HOME \"q\"");
     const std::string quorum = s.plain_queue("paid|x", {{"x-queue-type", longstr("quorum")}});
@@ -322,7 +322,7 @@ TEST_CASE(
     s.stop();
 }
 
-TEST_CASE("attach: a vhost whose name needs quoting", "[night]") {
+TEST_CASE("attach: a vhost whose name needs quoting", "[night][every-version]") {
     Attached s;
     const std::string vhost = s.queue_name("a/b it's");
     add_vhost(vhost);

@@ -320,7 +320,7 @@ TEST_CASE("doctor: a copy of a policy that is changed or deleted later is told, 
 }
 
 TEST_CASE("doctor: a harmful policy of the highest priority there is is lowered by the command that it prints",
-          "[night]") {
+          "[night][every-version]") {
     Patient s;
     s.start();
     set_policy("largest", ".*", R"({"message-ttl": 3600000})", PolicyKind::policies, 2147483647);
@@ -388,7 +388,7 @@ TEST_CASE("doctor: finds a permission that the daemon's user lacks", "[one-versi
 }
 
 TEST_CASE("doctor: the feature flag without which 3.10 dead-letters at-most-once is enabled by what it prints",
-          "[own-broker][two-versions][night]") {
+          "[own-broker][two-versions][night][every-version]") {
     if (minor_version() != Version{3, 10}) return;  // before, there is none; later it is enabled or required
     const BrokerWithoutStreams node;
     Patient s;

@@ -60,7 +60,7 @@ struct Checked : Scenario {
 }  // namespace
 
 TEST_CASE("findings: a policy that takes the dead-letter exchange away is known within a minute, and named",
-          "[slow][one-version][night]") {
+          "[slow][one-version][night][every-version]") {
     Checked s;
     const std::string email = s.attached_queue("email");
     const std::string sms = s.attached_queue("sms");

@@ -153,7 +153,7 @@ TEST_CASE("hostile messages by the error exchange, beside 2,000 good ones: none 
 }
 
 TEST_CASE("hostile messages by AMQP 1.0, MQTT and STOMP, beside 2,000 good ones: none is lost, none is held up",
-          "[slow][one-version][night]") {
+          "[slow][one-version][night][every-version]") {
     GalleryScene s("text");
     const Machine machine;
     // What each costs that cannot be handed over is shown elsewhere: here are good ones beside it.

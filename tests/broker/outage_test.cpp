@@ -187,7 +187,7 @@ TEST_CASE("wrong credentials end nothing: the daemon says so and keeps trying, w
 }
 
 TEST_CASE("a restart of the broker: what waits on a rung comes back, and the daemon goes on by itself",
-          "[own-broker][night]") {
+          "[own-broker][night][every-version]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"100ms", "3s"});

@@ -81,7 +81,7 @@ class SteadyLoad {
 }  // namespace
 
 TEST_CASE("prune: refused beside a daemon with the old ladder; beside one with the new it deletes what is empty only",
-          "[slow][one-version][night]") {
+          "[slow][one-version][night][every-version]") {
     LadderChange s;
     // The statistics of the management API are updated every five seconds.
     const auto all_counted = [&] {

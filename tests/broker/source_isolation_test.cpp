@@ -109,7 +109,7 @@ TEST_CASE("a message of a source that RabbitMQ cannot hand over leaves by the so
 }
 
 TEST_CASE("a message of a source that RabbitMQ cannot hand over, and no limit takes away, is told with what helps",
-          "[slow][night]") {
+          "[slow][night][every-version]") {
     Table limits;
     OwnWindows probe({});
     if (version_of(probe.client) >= Version{4, 0}) limits = {{"x-delivery-limit", int32(1'000'000)}};
@@ -148,7 +148,7 @@ TEST_CASE("a message of a source that RabbitMQ cannot hand over, and no limit ta
 }
 
 TEST_CASE("a quorum source that dead-letters nowhere keeps the message that RabbitMQ cannot hand over",
-          "[slow][night]") {
+          "[slow][night][every-version]") {
     OwnWindows s(quorum_source({{"x-delivery-limit", int32(20)}}));
     const bool told_how = GENERATE(true, false);
     CAPTURE(told_how);

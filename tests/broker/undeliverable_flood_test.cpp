@@ -119,7 +119,7 @@ Noticed notice(UndeliverableFlood& s, std::uint32_t bad, milliseconds patience) 
 }  // namespace
 
 TEST_CASE("thirty messages at once that RabbitMQ cannot hand over are out of the way as soon as one, and hurt nobody",
-          "[slow][night]") {
+          "[slow][night][every-version]") {
     UndeliverableFlood s;
     const ConnectTime connecting;
     const Machine machine;
