@@ -10,8 +10,8 @@
 #   [serial]      it keeps all processors busy for long: nothing runs beside it
 #   [two-versions]  RabbitMQ 4.0 does there what 4.3 does: on 4.0 at night
 #   [one-version] what it is about is retryd's for the most part: on the newest version in every run, on the others at night
-#   [night]       takes too long for every run: at night, those of the suite broker on 3.10 and on the newest
-#   [every-version] with [night]: on each version all the same, since they differ there
+#   [night]       takes too long for every run: at night, those of the suite broker on 3.10 and the newest version, with
+#                 [one-version] on the newest, with [every-version] on all
 
 cmake_minimum_required(VERSION 3.25)
 
@@ -57,6 +57,9 @@ foreach(case IN LISTS cases)  # the versions in turn: all brokers have about as 
   set(versions ${VERSIONS} ${NIGHTLY})
   if(SUITE STREQUAL "broker" AND case IN_LIST with_night AND NOT case IN_LIST with_every-version)
     set(versions 3.10 ${newest})
+    if(case IN_LIST with_one-version)
+      set(versions ${newest})
+    endif()
   endif()
   foreach(version IN LISTS versions)
     string(REPLACE "<semicolon>" ";" title "${case}")

@@ -98,7 +98,7 @@ TEST_CASE("messages with headers that nest 26,000 levels deep delay the others b
 }
 
 TEST_CASE("a stop while a message with very deep headers is under way loses nothing, and gives no second copies",
-          "[serial][night]") {
+          "[serial][night][one-version]") {
     DeepHeaders s;
     SteadyNeighbour neighbour(broker_address(), s.good, home_after);
     std::this_thread::sleep_for(seconds(2));
@@ -116,7 +116,8 @@ TEST_CASE("a stop while a message with very deep headers is under way loses noth
     s.stop();
 }
 
-TEST_CASE("a reload while a message with very deep headers is under way is in force at once", "[serial][night]") {
+TEST_CASE("a reload while a message with very deep headers is under way is in force at once",
+          "[serial][night][one-version]") {
     DeepHeaders s;
     SteadyNeighbour neighbour(broker_address(), s.good, home_after);
     const Machine machine;

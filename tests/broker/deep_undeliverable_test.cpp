@@ -90,7 +90,8 @@ struct BothKinds : Scenario {
 
 }  // namespace
 
-TEST_CASE("a deep message behind one that cannot be handed over keeps no others from coming home", "[serial][night]") {
+TEST_CASE("a deep message behind one that cannot be handed over keeps no others from coming home",
+          "[serial][night][one-version]") {
     BothKinds s;
     s.check_goes_on("ud");
     s.stop();
@@ -104,7 +105,7 @@ TEST_CASE("a deep message in front of one that cannot be handed over keeps no ot
 }
 
 TEST_CASE("a message that cannot be handed over while a deep one is on its way keeps no others from coming home",
-          "[serial][night]") {
+          "[serial][night][one-version]") {
     BothKinds s;
     s.check_goes_on("d-u");
     s.stop();

@@ -62,7 +62,8 @@ struct ForeignScene : Scenario {
 
 }  // namespace
 
-TEST_CASE("a queue of somebody else's with the name of one of held messages: nothing of it is looked at", "[night]") {
+TEST_CASE("a queue of somebody else's with the name of one of held messages: nothing of it is looked at",
+          "[night][one-version]") {
     SECTION("AMQP alone, an entry that does not hold") {
         ForeignScene s({{"x-delivery-limit", int32(20)}});
         s.retry(s.work, {"100ms"});

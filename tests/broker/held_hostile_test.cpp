@@ -88,7 +88,8 @@ TEST_CASE("the queue of held messages is deleted: what fails afterwards is held 
     s.stop();
 }
 
-TEST_CASE("five queues of held messages that hang: another one's go home, and theirs once they answer", "[night]") {
+TEST_CASE("five queues of held messages that hang: another one's go home, and theirs once they answer",
+          "[night][one-version]") {
     HeldScene s;
     std::vector<std::string> others;
     for (int i = 0; i < 5; ++i) {
@@ -120,7 +121,8 @@ TEST_CASE("five queues of held messages that hang: another one's go home, and th
     s.stop();
 }
 
-TEST_CASE("probes without counters: a management API that is gone does not keep messages held", "[night]") {
+TEST_CASE("probes without counters: a management API that is gone does not keep messages held",
+          "[night][one-version]") {
     HeldScene s;
     s.start();
     s.fill(20);

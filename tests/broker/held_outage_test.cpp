@@ -220,13 +220,14 @@ TEST_CASE("a dependency dies in the midst of traffic and comes back: nothing par
     prove(s, 50, seconds(3), seconds(10));
 }
 
-TEST_CASE("20,000 messages and five minutes of outage: nothing parked, no attempt spent, no flood", "[night]") {
+TEST_CASE("20,000 messages and five minutes of outage: nothing parked, no attempt spent, no flood",
+          "[night][one-version]") {
     const char* const shorter = std::getenv("RETRYD_OUTAGE_SECONDS");  // to try out a change
     OutageScene s("{of: 20, within: 30s, probe: 10s, release: 50/s}", seconds(10));
     prove(s, 60, seconds(15), seconds(shorter == nullptr ? 300 : std::stoi(shorter)));
 }
 
-TEST_CASE("the same five minutes without `outage`: most of them are parked", "[night]") {
+TEST_CASE("the same five minutes without `outage`: most of them are parked", "[night][one-version]") {
     OutageScene s;
     s.entry().outage.clear();
     s.start();
@@ -248,7 +249,7 @@ TEST_CASE("the same five minutes without `outage`: most of them are parked", "[n
     s.stop();
 }
 
-TEST_CASE("one in a hundred is poison: nothing is held", "[night]") {
+TEST_CASE("one in a hundred is poison: nothing is held", "[night][one-version]") {
     OutageScene s;
     s.start();
     DependentService service(s.work);
@@ -276,7 +277,7 @@ TEST_CASE("two messages that fail again and again: parked when their ladder is u
     s.stop();
 }
 
-TEST_CASE("a slow consumer is no outage", "[night]") {
+TEST_CASE("a slow consumer is no outage", "[night][one-version]") {
     OutageScene s;
     s.start();
     DependentService service(s.work);
@@ -290,7 +291,7 @@ TEST_CASE("a slow consumer is no outage", "[night]") {
     s.stop();
 }
 
-TEST_CASE("counters that cannot be asked for: all fails, and nothing is held", "[night]") {
+TEST_CASE("counters that cannot be asked for: all fails, and nothing is held", "[night][one-version]") {
     OutageScene s;
     s.config.management_url = "http://127.0.0.1:1";
     s.start();
@@ -304,7 +305,8 @@ TEST_CASE("counters that cannot be asked for: all fails, and nothing is held", "
     s.stop();
 }
 
-TEST_CASE("kill -9 while it holds and while it releases: held messages are found, probed and sent home", "[night]") {
+TEST_CASE("kill -9 while it holds and while it releases: held messages are found, probed and sent home",
+          "[night][one-version]") {
     OutageScene s;
     s.start();
     DependentService service(s.work);
@@ -328,7 +330,7 @@ TEST_CASE("kill -9 while it holds and while it releases: held messages are found
     s.stop();
 }
 
-TEST_CASE("two daemons, and an outage: one of them releases, and nothing is lost", "[night]") {
+TEST_CASE("two daemons, and an outage: one of them releases, and nothing is lost", "[night][one-version]") {
     OutageScene s;
     s.start();
     Daemon second;
@@ -351,7 +353,7 @@ TEST_CASE("two daemons, and an outage: one of them releases, and nothing is lost
     s.stop();
 }
 
-TEST_CASE("a relapse: what is sent home fails again, and is held again", "[night]") {
+TEST_CASE("a relapse: what is sent home fails again, and is held again", "[night][one-version]") {
     OutageScene s;
     s.start();
     DependentService service(s.work);

@@ -47,7 +47,8 @@ void strike_in_each_phase(HeldScene& s, const std::function<void()>& strike) {
 
 }  // namespace
 
-TEST_CASE("kill -9 while messages are held, probed and sent home: none is lost, none pays with an attempt", "[night]") {
+TEST_CASE("kill -9 while messages are held, probed and sent home: none is lost, none pays with an attempt",
+          "[night][one-version]") {
     HeldScene s;
     strike_in_each_phase(s, [&] {
         s.daemon.kill();

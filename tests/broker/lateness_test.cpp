@@ -199,14 +199,14 @@ struct Known : Measured {
 }  // namespace
 
 /// What so many messages cost by their number alone.
-TEST_CASE("lateness beside a rung that takes them all", "[lateness][night][slow]") {
+TEST_CASE("lateness beside a rung that takes them all", "[lateness][night][slow][one-version]") {
     Known s("healthy rung");
     s.suffer();
     s.recover({s.bad_rung});
     s.stop();
 }
 
-TEST_CASE("lateness beside a full rung", "[lateness][night][slow]") {
+TEST_CASE("lateness beside a full rung", "[lateness][night][slow][one-version]") {
     Known s("full rung");
     {
         const FullQueue full(s.bad_rung);
@@ -217,7 +217,7 @@ TEST_CASE("lateness beside a full rung", "[lateness][night][slow]") {
     s.stop();
 }
 
-TEST_CASE("lateness beside a silent rung", "[lateness][night][slow]") {
+TEST_CASE("lateness beside a silent rung", "[lateness][night][slow][one-version]") {
     Known s("silent rung");
     HangingQueue hang(s.bad_rung);
     s.suffer();
@@ -226,7 +226,7 @@ TEST_CASE("lateness beside a silent rung", "[lateness][night][slow]") {
     s.stop();
 }
 
-TEST_CASE("lateness beside a full parking queue", "[lateness][night][slow]") {
+TEST_CASE("lateness beside a full parking queue", "[lateness][night][slow][one-version]") {
     Known s("full parking queue");
     {
         const FullQueue full(Scenario::parking_of(s.bad));
@@ -237,7 +237,7 @@ TEST_CASE("lateness beside a full parking queue", "[lateness][night][slow]") {
     s.stop();
 }
 
-TEST_CASE("lateness beside a missing parking exchange", "[lateness][night][slow]") {
+TEST_CASE("lateness beside a missing parking exchange", "[lateness][night][slow][one-version]") {
     Measured s("missing exchange");
     s.config.entries.front().parked_to = "{exchange: " + s.exchange_name("dlx") + ", routing_key: x}";
     s.client.declare_exchange(s.exchange_name("dlx"), "fanout");
@@ -250,7 +250,7 @@ TEST_CASE("lateness beside a missing parking exchange", "[lateness][night][slow]
 }
 
 /// A classic one: of a quorum queue that is there a node answers without its leader.
-TEST_CASE("lateness beside a rung whose declare is not answered", "[lateness][night][slow]") {
+TEST_CASE("lateness beside a rung whose declare is not answered", "[lateness][night][slow][one-version]") {
     Measured s("declare of the rung");
     s.config.ladders.front().queue_type = "classic";
     s.config.entries.front().match = s.bad;
@@ -267,7 +267,7 @@ TEST_CASE("lateness beside a rung whose declare is not answered", "[lateness][ni
     s.stop();
 }
 
-TEST_CASE("lateness beside a work queue whose check is not answered", "[lateness][night][slow]") {
+TEST_CASE("lateness beside a work queue whose check is not answered", "[lateness][night][slow][one-version]") {
     Measured s("check of work queue");
     s.start();
     HangingQueue hang(s.bad);

@@ -191,7 +191,7 @@ TEST_CASE("parked import that is interrupted or killed anywhere loses nothing, a
 }
 
 TEST_CASE("parked import that was killed: the same command says where to go on, and there nothing is lost",
-          "[slow][night]") {
+          "[slow][night][one-version]") {
     constexpr int messages = 2'500;
     FilesScene s;
     s.park(messages);
@@ -286,7 +286,7 @@ TEST_CASE("parked list: what hostile messages hold is safe by --by and --message
     CHECK_FALSE(s.parked("list --by f").says({"--header"}));
 }
 
-TEST_CASE("parked list --messages whose reader goes ends in order", "[night]") {
+TEST_CASE("parked list --messages whose reader goes ends in order", "[night][one-version]") {
     ParkedScene s;
     s.park(2'000);
     const ShellResult piped = run_shell(shell_word(retryd_binary()) + " parked list --messages -c " +

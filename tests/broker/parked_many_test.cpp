@@ -101,7 +101,7 @@ TEST_CASE("more than one consumer holds: SIGINT ends a replay in order, and the 
 }
 
 TEST_CASE("more than one consumer holds: kill -9 again and again loses nothing, and sends the selected alone",
-          "[night]") {
+          "[night][one-version]") {
     ManyParked s;
     std::vector<std::string> sent;
     int kills = 0;

@@ -81,7 +81,8 @@ class Prometheus {
 
 }  // namespace
 
-TEST_CASE("alerts: one of each severity, from a real daemon by a real Prometheus, and no other", "[night]") {
+TEST_CASE("alerts: one of each severity, from a real daemon by a real Prometheus, and no other",
+          "[night][one-version]") {
     Scenario s;
     Served served(s.daemon);
     s.config.management_url = management_url();

@@ -252,7 +252,8 @@ TEST_CASE("a parking exchange that is deleted holds up nobody: the catch-all tak
     CHECK(s.depth(s.config.catch_all) == messages);
 }
 
-TEST_CASE("100,000 messages for a full rung hold up no other once they are out of the error queue", "[night]") {
+TEST_CASE("100,000 messages for a full rung hold up no other once they are out of the error queue",
+          "[night][one-version]") {
     constexpr int messages = 100'000;
     Neighbours s;
     if (!s.has_quorum_ttl()) return;  // before, detours are classic: all that waits on one returns at once
