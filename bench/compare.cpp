@@ -53,7 +53,8 @@ class Comparison {
 
     void measure(Stage& stage, const std::string& name, std::size_t size, int round) {
         const int queues = stage.layout().work_queues;
-        progress_.begin(name + ", " + size_text(size) + ", " + count_text(queues, "work queue") + ", round " +
+        progress_.begin(name + ", " + size_text(size) + ", " +
+                        count_text(static_cast<std::size_t>(queues), "work queue") + ", round " +
                         std::to_string(round + 1));
         const Load load{.messages = messages_of(options_, size), .body_bytes = size};
         const auto contender = make_contender(name, stage);

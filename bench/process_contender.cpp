@@ -17,8 +17,8 @@ void ProcessContender::start() {
     for (int i = 0; i < count_; ++i)
         processes_.push_back(std::make_unique<test::Process>(command_, output()));
     const auto ready = [this] { return !all_running() || stage_.consumers() == static_cast<std::uint32_t>(count_); };
-    constexpr test::seconds long_enough{60};
-    if (!test::await(ready, long_enough) || !all_running()) {
+    constexpr test::seconds start_takes{60};
+    if (!test::await(ready, start_takes) || !all_running()) {
         throw std::runtime_error(name_ + " does not consume the error queue; what it said is in " + output());
     }
     await_idle(pids(), 120);
