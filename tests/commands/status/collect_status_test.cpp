@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "commands/fake_broker.h"
+#include "commands/small_policy.h"
 #include "commands/status/print_status.h"
 #include "support/catch.h"
 
@@ -16,27 +17,11 @@ namespace {
 using Lines = std::vector<std::string>;
 using namespace std::chrono_literals;
 
-core::Entry entry_of(const std::string& match, const std::string& ladder, core::ReturnPath path) {
-    core::Entry entry;
-    entry.match = match;
-    entry.ladder.name = ladder;
-    entry.ladder.steps = {5s, 1min};
-    entry.ladder.return_path = path;
-    entry.parked.queue = "{queue}.parked";
-    return entry;
-}
-
-core::Policy policy_of(std::vector<core::Entry> entries) {
-    core::Policy policy;
-    policy.error_queue = "errors";
-    policy.catch_all = "rest";
-    policy.entries = std::move(entries);
-    return policy;
-}
-
-const core::Entry email = entry_of("email", "own", core::ReturnPath::queue);
-const core::Entry web = entry_of("web.*", "own", core::ReturnPath::queue);
-const core::Entry all = entry_of("*", "all", core::ReturnPath::headers);
+const core::Ladder own{.name = "own", .steps = {5s, 1min}};
+const core::Ladder shared{.name = "all", .steps = {5s, 1min}, .return_path = core::ReturnPath::headers};
+const core::Entry email = entry_of("email", own);
+const core::Entry web = entry_of("web.*", own);
+const core::Entry all = entry_of("*", shared);
 const DaemonAnswer no_daemon = std::string{"no daemon"};
 
 /// `queue=messages` of everything that was counted, in its order.
