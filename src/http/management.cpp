@@ -111,6 +111,10 @@ std::map<std::string, std::string> operator_policies_by_queue(const ManagementRe
 
 }  // namespace
 
+bool ListedQueue::holds_back() const {
+    return static_cast<double>(held.value_or(0)) > 2 * published_rate.value_or(0);
+}
+
 ManagementClient::ManagementClient(config::Management settings, config::Tls tls, std::string vhost)
     : settings_(std::move(settings)), tls_(std::move(tls)), vhost_(std::move(vhost)) {}
 

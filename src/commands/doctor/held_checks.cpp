@@ -28,11 +28,6 @@ bool loops(Checkup& checkup, const http::ListedQueue& queue) {
     return again >= at_least && again >= times * queue.acked_rate.value_or(0) && checkup.is_work_queue(queue.name);
 }
 
-/// More than has come within two seconds. As long as messages come, there are always some on their way.
-bool is_held(const http::ListedQueue& rung) {
-    return static_cast<double>(rung.held.value_or(0)) > 2 * rung.published_rate.value_or(0);
-}
-
 std::string held_on(const http::ListedQueue& rung) {
     return counted(static_cast<std::size_t>(*rung.held), "message", "messages") + " held by the broker on rung " +
            core::quoted(rung.name);
@@ -55,7 +50,7 @@ void look_a_second_time(Checkup& checkup, const std::vector<http::ListedQueue>& 
     checkup.broker.wait(statistics_renewed);
     std::set<std::string> held_now;
     for (const http::ListedQueue& queue : checkup.management->queues()) {
-        if (is_held(queue)) held_now.insert(queue.name);
+        if (queue.holds_back()) held_now.insert(queue.name);
         if (looping.contains(queue.name) && loops(checkup, queue)) add_loop(checkup, queue);
     }
     for (const http::ListedQueue& queue : slow) {
@@ -78,7 +73,7 @@ void check_held_and_looping(Checkup& checkup) {
         const auto rung = core::parse_rung(queue.name, queue.arguments);
         if (!rung || queue.held.value_or(0) == 0) continue;
         if (rung->return_path == core::ReturnPath::headers || names.count(rung->serves) > 0) {
-            if (is_held(queue)) slow.push_back(queue);
+            if (queue.holds_back()) slow.push_back(queue);
         } else {
             checkup.add(FindingCode::held_by_broker,
                         held_on(queue) + ": work queue " + core::quoted(rung->serves) + " does not exist",

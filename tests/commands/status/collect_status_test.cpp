@@ -174,6 +174,24 @@ TEST_CASE("status: counts what is held, whether the daemon tells of it or not") 
     CHECK(collect_status(broker, policy_of({email}), no_daemon).outages.empty());
 }
 
+TEST_CASE("status: dead letters on their way are not held, unless their work queue is gone") {
+    FakeBroker broker;
+    http::ListedQueue rung{
+        "email.retry.5s",
+        "quorum",
+        9,
+        {{"x-message-ttl", std::int64_t{5000}}, {"x-dead-letter-exchange", ""}, {"x-dead-letter-routing-key", "email"}},
+        9};
+    rung.published_rate = 5.0;
+    broker.api.queue_lists = {{rung, listed("email")}};
+    CHECK(collect_status(broker, policy_of({email}), no_daemon).held.empty());
+    broker.api.queue_lists = {{rung}};
+    CHECK(collect_status(broker, policy_of({email}), no_daemon).held.size() == 1);
+    rung.held = 11;
+    broker.api.queue_lists = {{rung, listed("email")}};
+    CHECK(collect_status(broker, policy_of({email}), no_daemon).held.size() == 1);
+}
+
 TEST_CASE("status: the rung for high priorities counts as the same rung, where there is one") {
     struct OldBroker : FakeBroker {
         BrokerIdentity identity() const override { return {"rabbit", 5672, false, "shop", {4, 1, 0}}; }
