@@ -26,8 +26,9 @@ bool daemon_has_permissions(const telemetry::Status& daemon) {
                                         [](const telemetry::LastingFault& fault) { return fault.code == "refused"; });
 }
 
-void cannot_tell_permissions(Checkup& checkup, bool by_certificate) {
+void cannot_tell_permissions(Checkup& checkup) {
     if (checkup.daemon != nullptr && daemon_has_permissions(*checkup.daemon)) return;
+    const bool by_certificate = checkup.settings.broker.endpoints.front().username.empty();
     checkup.cannot_tell(
         by_certificate
             ? "whether retryd's user has the permissions that it needs: it logs in with a certificate, and doctor does "
@@ -44,27 +45,35 @@ void check_version(Checkup& checkup) {
     }
 }
 
-void check_permissions(Checkup& checkup) {
+std::optional<LackingPermissions> lacking_permissions(Checkup& checkup, bool declares) {
+    const auto& given = checkup.given_permissions();
+    if (!given) return std::nullopt;
     const core::Policy& policy = checkup.settings.policy;
-    const bool declares = checkup.settings.declare;
-    const std::string& user = checkup.settings.broker.endpoints.front().username;
-    const auto given = user.empty() ? std::nullopt : checkup.management->permissions();
-    if (!given) return cannot_tell_permissions(checkup, user.empty());
     const auto wanted = core::desired_topology(policy, core::features_of(checkup.identity.version));
-    const auto missing = admin::missing_permissions(admin::needed_permissions(policy, wanted, declares), *given);
+    LackingPermissions lacking;
+    lacking.missing = admin::missing_permissions(admin::needed_permissions(policy, wanted, declares), *given);
+    if (lacking.missing.empty()) return lacking;
     const admin::Permissions needed = admin::daemon_permissions(policy, declares);
     admin::Permissions all = *given;
-    for (const admin::NeededPermission& each : missing) {
+    for (const admin::NeededPermission& each : lacking.missing) {
         if (each.operation == "configure") all.configure = widened(given->configure, needed.configure);
         if (each.operation == "write") all.write = widened(given->write, needed.write);
         if (each.operation == "read") all.read = widened(given->read, needed.read);
     }
-    for (const admin::NeededPermission& each : missing) {
+    const std::string& user = checkup.settings.broker.endpoints.front().username;
+    lacking.command = admin::set_permissions_command(user, all, checkup.identity.vhost);
+    return lacking;
+}
+
+void check_permissions(Checkup& checkup) {
+    const auto lacking = lacking_permissions(checkup, checkup.settings.declare);
+    if (!lacking) return cannot_tell_permissions(checkup);
+    for (const admin::NeededPermission& each : lacking->missing) {
         checkup.add(
             FindingCode::missing_permission,
             "retryd's user lacks the permission to " + std::string{each.operation} + " " + core::quoted(each.name),
             {.remedy = "give it: what it has stays",
-             .command = admin::set_permissions_command(user, all, checkup.identity.vhost),
+             .command = lacking->command,
              .name = std::string{each.operation} + ' ' + each.name});
     }
 }

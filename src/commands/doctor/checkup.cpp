@@ -46,6 +46,13 @@ const admin::VhostPolicies& Checkup::vhost_policies() {
     return *vhost_policies_;
 }
 
+const std::optional<admin::Permissions>& Checkup::given_permissions() {
+    // With a certificate it is not known here who the user is.
+    const bool by_certificate = settings.broker.endpoints.front().username.empty();
+    if (!given_permissions_) given_permissions_ = by_certificate ? std::nullopt : management->permissions();
+    return *given_permissions_;
+}
+
 bool Checkup::is_work_queue(const std::string& name) {
     if (core::match(settings.policy, name) == nullptr) return false;
     if (!plumbing_) {

@@ -10,6 +10,7 @@
 
 #include "admin/effective_policy.h"
 #include "admin/finding.h"
+#include "admin/permissions.h"
 #include "commands/common/broker.h"
 #include "commands/common/daemon.h"
 #include "config/settings.h"
@@ -59,6 +60,8 @@ struct Checkup {
     // they belong into a question.
 
     const admin::VhostPolicies& vhost_policies();
+    /// Of retryd's user; nothing if they cannot be seen.
+    const std::optional<admin::Permissions>& given_permissions();
     /// Whether an entry matches it and no glob leaves it out.
     bool is_work_queue(const std::string& name);
 
@@ -67,6 +70,7 @@ struct Checkup {
 
   private:
     std::optional<admin::VhostPolicies> vhost_policies_ = {};
+    std::optional<std::optional<admin::Permissions>> given_permissions_ = {};
     std::optional<std::set<std::string>> plumbing_ = {};  // queues that globs leave out
 };
 
@@ -108,6 +112,13 @@ void note_amqp10_clients(Checkup& checkup);
 void check_version(Checkup& checkup);
 /// [management] Those that retryd's user lacks.
 void check_permissions(Checkup& checkup);
+
+struct LackingPermissions {
+    std::vector<admin::NeededPermission> missing;
+    std::string command;  // gives them all, and takes none away; empty if none is missing
+};
+/// [management] Of retryd's user; `declares`: also what it takes to declare everything. Nothing if they cannot be seen.
+std::optional<LackingPermissions> lacking_permissions(Checkup& checkup, bool declares);
 /// [management] Users who may write to an exchange that leads to retryd, and need not.
 void check_writers(Checkup& checkup);
 /// [management]
