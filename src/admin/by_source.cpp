@@ -22,8 +22,7 @@ constexpr const char* still_attached =
     "only what it dead-letters comes to retryd, and retryd attach --apply does nothing until that is fixed";
 constexpr const char* unless_it_only_acks =
     ". Where its consumers ack what they put into the source, and reject nothing, take failures: source out of its "
-    "entry "
-    "instead: then it counts as attached";
+    "entry instead: then it counts as attached";
 
 /// The commands that remove the dead-letter exchange which leads to the error queue: one command for all queues that
 /// have it by the same policy.
@@ -201,8 +200,7 @@ std::string left_out_line(const core::Policy& policy) {
     const bool one = matches.size() == 1;
     return folded(matches, names_in_a_line) + ": " + (one ? "its entry says" : "their entries say") +
            " failures: source. What fails there comes by a source, and with a dead-letter exchange it would come "
-           "twice. "
-           "To attach " +
+           "twice. To attach " +
            (one ? "it" : "one of them") + ", take that out of its entry";
 }
 

@@ -51,8 +51,7 @@ struct AllKinds {
          "declare the work queue again, and they return within 180 s", ""},
         {slow_return, "slow-return", warning, "they come back later than their delay, or not at all while that lasts",
          "see whether the work queue is full (reject-publish) or has no leader (rabbitmq-queues quorum_status); if "
-         "neither, the "
-         "rung's dead-letter worker stands still: restart the node that leads the rung",
+         "neither, the rung's dead-letter worker stands still: restart the node that leads the rung",
          ""},
         {no_work_queue, "no-work-queue", warning,
          "no message can die in it, and what waits on its rungs cannot return to it",
@@ -99,8 +98,7 @@ struct AllKinds {
          "unbind that queue from the exchange; what retryd gives up on can go there by `parked`", ""},
         {no_ack_consumer, "no-ack-consumer", problem,
          "what they are sent counts as done: they can reject nothing, and what they fail on, or hold when they stop, "
-         "is "
-         "lost",
+         "is lost",
          "have them consume with manual acks (no_ack, noAck, auto_ack: false), ack what is done and reject what has "
          "failed with requeue=false",
          ""},

@@ -18,21 +18,24 @@ constexpr const char* default_exchange = "amq.default";
 
 class PermissionCollector {
   public:
-    PermissionCollector(const core::Policy& policy, bool declares) : policy_(policy), declares_(declares) {}
+    explicit PermissionCollector(bool declares) : declares_(declares) {}
 
     std::vector<NeededPermission> found;
 
-    void add_base() {
-        add("read", policy_.error_queue);
-        for (const core::Source& source : policy_.sources) {
+    void add_base(const core::Policy& policy) {
+        add("read", policy.error_queue);
+        for (const core::Source& source : policy.sources) {
             if (!core::is_glob(source.queue)) add("read", source.queue);
         }
-        for (const core::Entry& entry : policy_.entries)
+        for (const core::Entry& entry : policy.entries)
             add_aged(entry);
         add("write", default_exchange);
     }
+    void add(const core::TopologyItem& item) {
+        std::visit([this](const auto& each) { add_for(each); }, item);
+    }
     void add(const core::DesiredItem& wanted) {
-        std::visit([this](const auto& item) { add_for(item); }, wanted.item);
+        add(wanted.item);
         if (wanted.role == core::DesiredItem::ItemRole::rung_exchange) add("write", name_of(wanted.item));
         if (wanted.role == core::DesiredItem::ItemRole::held) add("read", name_of(wanted.item));
     }
@@ -76,7 +79,6 @@ class PermissionCollector {
         if (std::find(found.begin(), found.end(), needed) == found.end()) found.push_back(needed);
     }
 
-    const core::Policy& policy_;
     bool declares_;
 };
 
@@ -98,10 +100,16 @@ class PermissionPattern {
 
 std::vector<NeededPermission> needed_permissions(const core::Policy& policy,
                                                  const std::vector<core::DesiredItem>& wanted, bool declares) {
-    PermissionCollector collector(policy, declares);
-    collector.add_base();
+    PermissionCollector collector(declares);
+    collector.add_base(policy);
     for (const core::DesiredItem& each : wanted)
         collector.add(each);
+    return std::move(collector.found);
+}
+
+std::vector<NeededPermission> permissions_to_declare(const core::TopologyItem& item) {
+    PermissionCollector collector(true);
+    collector.add(item);
     return std::move(collector.found);
 }
 

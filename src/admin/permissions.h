@@ -29,6 +29,9 @@ struct NeededPermission {
 std::vector<NeededPermission> needed_permissions(const core::Policy& policy,
                                                  const std::vector<core::DesiredItem>& wanted, bool declares);
 
+/// What it takes to declare that item.
+std::vector<NeededPermission> permissions_to_declare(const core::TopologyItem& item);
+
 /// The missing ones. If a user's pattern cannot be read here, it counts as sufficient.
 std::vector<NeededPermission> missing_permissions(const std::vector<NeededPermission>& needed,
                                                   const Permissions& given);

@@ -80,6 +80,12 @@ std::string plain(std::string_view what, int code, std::string_view text) {
     return line;
 }
 
+/// For a quorum queue without a leader.
+std::string find_leader(const std::string& queue) {
+    return "rabbitmq-queues quorum_status " + shell_word(queue) +
+           " shows its members: start the nodes that are missing, or restart the one where its member does not run";
+}
+
 }  // namespace
 
 std::string Explanation::line() const {
@@ -250,20 +256,17 @@ std::string explain_silent_error_queue(const std::string& queue) {
     return "the broker has not answered for " + core::format_duration(declare_timeout) +
            " what it was asked about the error queue " + core::quoted(queue) +
            ": its process hangs, or too few nodes of its cluster are there to agree. While that lasts, nothing comes "
-           "from "
-           "it: what is rejected is neither retried nor parked. Start the nodes that are missing (rabbitmqctl "
+           "from it: what is rejected is neither retried nor parked. Start the nodes that are missing (rabbitmqctl "
            "cluster_status); if all are there, rabbitmqctl list_unresponsive_queues -p VHOST shows whether it hangs: "
-           "restart "
-           "its node. retryd goes on by itself when it answers";
+           "restart its node. retryd goes on by itself when it answers";
 }
 
 std::string explain_stuck_channel(const std::string& queue) {
     return "the broker answers nothing on the channel that consumes the error queue " + core::quoted(queue) +
            ", but does on others: as a rule it is busy with one message, as with headers that nest tens of thousands "
-           "of "
-           "levels deep, which may take it minutes. That one comes when the broker is through with it; the others come "
-           "one at a time on further channels until a minute after the last such message, fewer a second than else. "
-           "Nothing is lost. rabbitmqctl list_queues name messages_unacknowledged shows how much is stuck; "
+           "of levels deep, which may take it minutes. That one comes when the broker is through with it; the others "
+           "come one at a time on further channels until a minute after the last such message, fewer a second than "
+           "else. Nothing is lost. rabbitmqctl list_queues name messages_unacknowledged shows how much is stuck; "
            "docs/security.md says what helps: max_message_size for AMQP 1.0, and no strangers who may publish to work "
            "queues";
 }
@@ -272,8 +275,7 @@ std::string explain_head_blocks_channel(const std::string& queue) {
     return "while the messages of the error queue " + core::quoted(queue) +
            " come one at a time, since RabbitMQ cannot hand over one of them, it answers nothing on the channel that "
            "consumes them: as a rule it is busy with another one, as with headers that nest tens of thousands of "
-           "levels "
-           "deep, which may take it minutes. That one is held on a connection of its own for so long";
+           "levels deep, which may take it minutes. That one is held on a connection of its own for so long";
 }
 
 std::string explain_ending_connection(const std::string& queue) {
@@ -291,16 +293,6 @@ std::string explain_busy_channel(const std::string& queue, core::Milliseconds si
            "nothing is lost. rabbitmqctl list_queues name messages_unacknowledged shows how much waits behind it; "
            "docs/security.md says what helps. retryd goes on by itself when it answers";
 }
-
-namespace {
-
-/// For a quorum queue without a leader.
-std::string find_leader(const std::string& queue) {
-    return "rabbitmq-queues quorum_status " + shell_word(queue) +
-           " shows its members: start the nodes that are missing, or restart the one where its member does not run";
-}
-
-}  // namespace
 
 std::string explain_leaderless_error_queue(const std::string& queue) {
     return "the error queue " + core::quoted(queue) +
@@ -321,10 +313,8 @@ std::string explain_no_consumer(const std::string& queue) {
            " has no consumer any more: either its leader does not answer (rabbitmq-queues quorum_status " +
            shell_word(queue) +
            " shows whether it has one; start the nodes that are missing, or restart the one where it hangs), or the "
-           "broker "
-           "has taken the consumer away without a word. Until retryd consumes again, what is rejected is neither "
-           "retried nor "
-           "parked";
+           "broker has taken the consumer away without a word. Until retryd consumes again, what is rejected is "
+           "neither retried nor parked";
 }
 
 Explanation explain_lack(const core::QueueSpec& queue, std::string_view argument, std::string_view text) {
@@ -335,8 +325,7 @@ Explanation explain_lack(const core::QueueSpec& queue, std::string_view argument
     if (is_error_queue(queue)) {
         return {lack +
                     ": on RabbitMQ 3 a message that the broker cannot hand over (see docs/operations.md) stops all "
-                    "retries, "
-                    "on RabbitMQ 4 one that was in flight when 21 connections were lost is parked",
+                    "retries, on RabbitMQ 4 one that was in flight when 21 connections were lost is parked",
                 policy_that_fixes_it(limit_error_queue_command(queue.name, vhost))};
     }
     return {lack + ": RabbitMQ 4 takes a message out of it that was given to a consumer 21 times",

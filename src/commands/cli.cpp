@@ -17,6 +17,7 @@
 #include "commands/parked/import.h"
 #include "commands/parked/list_and_show.h"
 #include "commands/parked/replay_and_drop.h"
+#include "commands/plan/definitions.h"
 #include "commands/plan/plan.h"
 #include "commands/status/status.h"
 #include "commands/waiting.h"

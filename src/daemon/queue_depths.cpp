@@ -13,7 +13,6 @@
 #include "amqp/sync_admin.h"
 #include "core/names.h"
 #include "http/client.h"
-#include "http/management.h"
 #include "system/clock.h"
 
 namespace retryd::daemon {
@@ -146,6 +145,15 @@ class InventoryBuilder {
 };
 
 }  // namespace
+
+std::map<std::string, std::uint64_t> held_in(const std::vector<http::ListedQueue>& queues) {
+    std::map<std::string, std::uint64_t> held;
+    for (const http::ListedQueue& queue : queues) {
+        if (!queue.held || !looks_like_ours(queue.name)) continue;
+        held[queue.name] = queue.holds_back() ? static_cast<std::uint64_t>(*queue.held) : 0;
+    }
+    return held;
+}
 
 Inventory take_inventory(const core::Policy& policy, const core::BrokerFeatures& features,
                          const QueueSources& sources) {
@@ -326,21 +334,18 @@ void QueueDepthPoller::Worker::list_queues(const BrokerTarget& target) {
     const auto& management = target.settings->management;
     if (!management || system::steady_now() < list_again_) return;
     list_again_ = system::steady_now() + between_lists;
-    std::map<std::string, std::uint64_t> held;
     std::vector<http::ListedQueue> queues;
     try {
         const http::ManagementClient client(*management, target.settings->broker.tls, target.endpoint.vhost);
         queues = client.queues();
         listed_.clear();
-        for (const http::ListedQueue& queue : queues) {
-            if (queue.held && looks_like_ours(queue.name)) held[queue.name] = static_cast<std::uint64_t>(*queue.held);
+        for (const http::ListedQueue& queue : queues)
             listed_.emplace_back(queue.name, queue.arguments);
-        }
     } catch (const http::Error&) {
         // The daemon's own checks report what is wrong with the management API.
     }
     const std::lock_guard lock(state_->mutex);
-    state_->held = std::move(held);
+    state_->held = held_in(queues);
     keep_listed(queues);
 }
 

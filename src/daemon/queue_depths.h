@@ -17,6 +17,7 @@
 #include "core/time.h"
 #include "core/topology.h"
 #include "daemon/side_thread.h"
+#include "http/management.h"
 #include "telemetry/stats.h"
 #include "telemetry/status.h"
 
@@ -64,6 +65,10 @@ struct WorkQueueDepth {
 /// names. If the management API lists all queues once a minute, only the failing ones are counted here.
 inline constexpr std::size_t most_asked_work_queues = 200;
 
+/// Dead letters that the broker holds on rungs and detours, which are neither ready nor unacked there: 0 where they are
+/// no more than those on their way. Not of a queue of which nothing has been counted yet.
+std::map<std::string, std::uint64_t> held_in(const std::vector<http::ListedQueue>& queues);
+
 Inventory take_inventory(const core::Policy& policy, const core::BrokerFeatures& features, const QueueSources& sources);
 
 /// Asks for the depths in a thread and on a connection of its own, so that a queue that does not answer delays nothing
@@ -77,8 +82,7 @@ class QueueDepthPoller {
         Inventory inventory;
         /// Ready messages by queue, as counted within the last minute.
         std::map<std::string, std::uint64_t> messages;
-        /// Messages that are neither ready nor unacked (the broker is dead-lettering them), by queue, according to the
-        /// management API; empty if that is not asked.
+        /// held_in(), by queue, according to the management API; empty if that is not asked.
         std::map<std::string, std::uint64_t> held;
         std::map<std::string, WorkQueueDepth> work_queues;  // by name, no older than two minutes
         std::optional<core::WallTime> counted;              // when a queue was last counted

@@ -74,7 +74,7 @@ class StatusBuilder {
         return found == in_.seen.messages.end() ? Messages{} : Messages{found->second};
     }
 
-    Messages declares_held_queue(const std::string& queue) const {
+    Messages held_on(const std::string& queue) const {
         const auto found = in_.seen.held.find(queue);
         return found == in_.seen.held.end() ? Messages{} : Messages{found->second};
     }
@@ -82,7 +82,7 @@ class StatusBuilder {
     void add_detours() {
         for (const core::Milliseconds delay : core::detour_delays) {
             const std::string queue = core::detour_name(delay);
-            status_.detours.push_back({queue, delay, messages_in(queue), declares_held_queue(queue)});
+            status_.detours.push_back({queue, delay, messages_in(queue), held_on(queue)});
         }
     }
 
@@ -97,7 +97,7 @@ class StatusBuilder {
         std::vector<RungStatus>& rungs = to[serves];
         const auto same = [&](const RungStatus& rung) { return rung.queue == queue; };
         if (std::none_of(rungs.begin(), rungs.end(), same))
-            rungs.push_back({queue, delay, messages_in(queue), declares_held_queue(queue)});
+            rungs.push_back({queue, delay, messages_in(queue), held_on(queue)});
     }
 
     /// Adds the rungs of the ladder, whether they exist yet or not.

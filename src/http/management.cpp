@@ -4,37 +4,16 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/safe_text.h"
 #include "core/text.h"
 #include "http/client.h"
+#include "http/management_requests.h"
 
 namespace retryd::http {
 
 namespace {
-
-using Json = nlohmann::json;
-
-namespace http_status {
-constexpr int fine = 200;
-constexpr int created = 201;
-constexpr int no_content = 204;
-constexpr int bad_request = 400;
-constexpr int unauthorised = 401;
-constexpr int forbidden = 403;
-constexpr int not_found = 404;
-constexpr int unavailable = 503;
-}  // namespace http_status
-
-constexpr const char* consequence = "; what only the management API can tell is missing. ";
-
-/// The text of that name; empty if there is none.
-std::string text_in(const Json& object, const char* key) {
-    const auto found = object.find(key);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
 
 /// Its `arguments`: those that are texts, whole numbers or booleans.
 core::Arguments arguments_in(const Json& object) {
@@ -47,158 +26,6 @@ core::Arguments arguments_in(const Json& object) {
         if (value.is_number_integer()) arguments.emplace_back(name, value.get<std::int64_t>());
     }
     return arguments;
-}
-
-/// The status and the broker's own text: {"error": …, "reason": …}
-std::string reason_in(const Response& response) {
-    const Json answer = Json::parse(response.body, nullptr, false);
-    const std::string reason = answer.is_object() ? text_in(answer, "reason") : "";
-    return std::to_string(response.status) + (reason.empty() ? "" : ' ' + reason);
-}
-
-/// Sends requests to the API under /api/, one after the other, as configured. Every call may throw Error. Keeps
-/// references to its arguments.
-class Api {
-  public:
-    Api(const config::Management& settings, const config::Tls& tls, const std::string& vhost)
-        : settings_(settings), tls_(tls), vhost_(vhost) {}
-
-    /// The list at that path; nothing if the path is not found.
-    std::optional<Json> list(const std::string& path) const;
-    /// The same for a path that every vhost has: if it is not found, the vhost does not exist.
-    Json list_of_vhost(const std::string& path) const;
-    /// The object at that path; nothing if it is not found.
-    std::optional<Json> object(const std::string& path) const;
-    /// What is at that path; nothing if our user may not read it, null if it is not found.
-    std::optional<Json> if_permitted(const std::string& path) const;
-    /// The answer of a health check, whether passed or failed; nothing if our user may not ask, or it is not found.
-    std::optional<Json> health(const std::string& path) const;
-
-    Response put(const std::string& path, const std::string& json) const;
-    Response post(const std::string& path, const std::string& json) const;
-
-    /// The server's clock, which every answer has.
-    std::optional<core::WallTime> clock() const { return get("whoami").date; }
-
-  private:
-    Request request_to(const std::string& path) const;
-    Response get(const std::string& path) const;
-    std::optional<Json> read(const std::string& path) const;
-
-    std::string no_vhost() const;
-    std::string unreachable(const std::string& cause) const;
-    std::string not_let_in(const Response& response) const;
-    std::string unexpected_status(int status) const;
-    std::string not_json() const;
-
-    const config::Management& settings_;
-    const config::Tls& tls_;
-    const std::string& vhost_;
-};
-
-std::optional<Json> Api::list(const std::string& path) const {
-    auto answer = read(path);
-    if (!answer) return answer;
-    if (!answer->is_array()) throw Error(not_json());
-    std::erase_if(answer->get_ref<Json::array_t&>(), [](const Json& item) { return !item.is_object(); });
-    return answer;
-}
-
-Json Api::list_of_vhost(const std::string& path) const {
-    auto answer = list(path);
-    if (!answer) throw Error(no_vhost());
-    return std::move(*answer);
-}
-
-std::optional<Json> Api::object(const std::string& path) const {
-    auto answer = read(path);
-    if (answer && !answer->is_object()) throw Error(not_json());
-    return answer;
-}
-
-std::optional<Json> Api::if_permitted(const std::string& path) const {
-    const Response answer = get(path);
-    if (answer.status == http_status::unauthorised || answer.status == http_status::forbidden) return std::nullopt;
-    if (answer.status == http_status::not_found) return Json();
-    if (answer.status != http_status::fine) throw Error(unexpected_status(answer.status));
-    return Json::parse(answer.body, nullptr, false);
-}
-
-std::optional<Json> Api::health(const std::string& path) const {
-    const Response answer = get(path);
-    const bool denied = answer.status == http_status::unauthorised || answer.status == http_status::forbidden;
-    if (denied || answer.status == http_status::not_found) return std::nullopt;
-    const bool failed = answer.status == http_status::unavailable;
-    if (!failed && answer.status != http_status::fine) throw Error(unexpected_status(answer.status));
-    Json told = Json::parse(answer.body, nullptr, false);
-    if (!told.is_object()) throw Error(not_json());
-    return told;
-}
-
-std::optional<Json> Api::read(const std::string& path) const {
-    const Response answer = get(path);
-    if (answer.status == http_status::not_found) return std::nullopt;
-    if (answer.status == http_status::unauthorised) throw Error(not_let_in(answer));
-    if (answer.status != http_status::fine) throw Error(unexpected_status(answer.status));
-    return Json::parse(answer.body, nullptr, false);
-}
-
-Request Api::request_to(const std::string& path) const {
-    return {settings_.url + "/api/" + path, settings_.username, settings_.password, tls_};
-}
-
-Response Api::get(const std::string& path) const {
-    try {
-        return http::get(request_to(path));
-    } catch (const Error& error) {
-        throw Error(unreachable(error.what()));
-    }
-}
-
-Response Api::put(const std::string& path, const std::string& json) const {
-    try {
-        return http::put(request_to(path), json);
-    } catch (const Error& error) {
-        throw Error(unreachable(error.what()));
-    }
-}
-
-Response Api::post(const std::string& path, const std::string& json) const {
-    try {
-        return http::post(request_to(path), json);
-    } catch (const Error& error) {
-        throw Error(unreachable(error.what()));
-    }
-}
-
-std::string Api::no_vhost() const {
-    return "the management API at " + settings_.url + " knows no vhost " + core::quoted(vhost_) + consequence +
-           "management.url must name the same cluster as broker.uri, and nothing behind host and port where the "
-           "broker has no path_prefix";
-}
-
-std::string Api::unreachable(const std::string& cause) const {
-    return "cannot ask the management API at " + settings_.url + ": " + cause + consequence +
-           "Check management.url, and that the plugin is enabled (rabbitmq-plugins enable rabbitmq_management)";
-}
-
-std::string Api::not_let_in(const Response& response) const {
-    return "the management API at " + settings_.url + " does not let user " + core::quoted(settings_.username) +
-           " in: " + reason_in(response) + consequence +
-           "Check management.username and its password; the user needs the tag management and access to the vhost "
-           "(rabbitmqctl set_user_tags, set_permissions)";
-}
-
-std::string Api::unexpected_status(int status) const {
-    const bool elsewhere = status >= 300 && status < 400;
-    return "the management API at " + settings_.url + " answered with HTTP status " + std::to_string(status) +
-           (elsewhere ? ", a redirect, and none is followed" : "") + consequence +
-           (elsewhere ? "management.url must name the API itself" : "The broker's log around this time says more");
-}
-
-std::string Api::not_json() const {
-    return "what answers at " + settings_.url + " is not RabbitMQ's management API" + consequence +
-           "Check management.url: it is not the AMQP port, and usually ends in :15672";
 }
 
 core::Definition definition_in(const Json& object) {
@@ -259,7 +86,7 @@ std::int64_t priority_in(const Json& object) {
     return static_cast<std::int64_t>(std::max(up, static_cast<double>(-admin::highest_priority)));
 }
 
-std::vector<admin::BrokerPolicy> policies_at(const Api& api, const std::string& path) {
+std::vector<admin::BrokerPolicy> policies_at(const ManagementRequests& api, const std::string& path) {
     std::vector<admin::BrokerPolicy> policies;
     for (const Json& item : api.list_of_vhost(path)) {
         policies.push_back({text_in(item, "name"), text_in(item, "pattern"), text_in(item, "apply-to"),
@@ -275,7 +102,7 @@ std::string body_of(const admin::BrokerPolicy& policy) {
 }
 
 /// The operator policy in effect on each queue; empty if there is none.
-std::map<std::string, std::string> operator_policies_by_queue(const Api& api, const std::string& vhost) {
+std::map<std::string, std::string> operator_policies_by_queue(const ManagementRequests& api, const std::string& vhost) {
     std::map<std::string, std::string> names;
     for (const Json& item : api.list_of_vhost("queues/" + vhost + "?columns=name,operator_policy"))
         names[text_in(item, "name")] = text_in(item, "operator_policy");
@@ -284,11 +111,15 @@ std::map<std::string, std::string> operator_policies_by_queue(const Api& api, co
 
 }  // namespace
 
+bool ListedQueue::holds_back() const {
+    return static_cast<double>(held.value_or(0)) > 2 * published_rate.value_or(0);
+}
+
 ManagementClient::ManagementClient(config::Management settings, config::Tls tls, std::string vhost)
     : settings_(std::move(settings)), tls_(std::move(tls)), vhost_(std::move(vhost)) {}
 
 std::vector<ListedQueue> ManagementClient::queues() const {
-    const Api api(settings_, tls_, vhost_);
+    const ManagementRequests api(settings_, tls_, vhost_);
     const std::string path =
         "queues/" + percent_encoded(vhost_) +
         "?columns=name,type,messages,messages_ready,messages_unacknowledged,arguments,"
@@ -318,7 +149,7 @@ std::vector<ListedQueue> ManagementClient::queues() const {
 }
 
 std::optional<core::QueueCounters> ManagementClient::counters(const std::string& queue) const {
-    const Api api(settings_, tls_, vhost_);
+    const ManagementRequests api(settings_, tls_, vhost_);
     const auto found = api.object("queues/" + percent_encoded(vhost_) + '/' + percent_encoded(queue) +
                                   "?columns=message_stats,messages_unacknowledged");
     if (!found) return std::nullopt;
@@ -356,7 +187,7 @@ void add_targets(const Json& session, std::vector<std::string>& targets) {
 }  // namespace
 
 std::vector<ListedConsumer> ManagementClient::consumers() const {
-    const Api api(settings_, tls_, vhost_);
+    const ManagementRequests api(settings_, tls_, vhost_);
     std::vector<ListedConsumer> consumers;
     for (const Json& item : api.list_of_vhost("consumers/" + percent_encoded(vhost_))) {
         const auto queue = item.find("queue");
@@ -370,7 +201,7 @@ std::vector<ListedConsumer> ManagementClient::consumers() const {
 
 std::vector<std::string> ManagementClient::amqp10_targets() const {
     constexpr std::size_t most_connections = 50;  // each needs a request of its own
-    const Api api(settings_, tls_, vhost_);
+    const ManagementRequests api(settings_, tls_, vhost_);
     std::vector<std::string> targets;
     std::size_t asked = 0;
     const auto connections =
@@ -387,7 +218,7 @@ std::vector<std::string> ManagementClient::amqp10_targets() const {
 }
 
 std::vector<core::BindingSpec> ManagementClient::bindings_from(const std::string& exchange) const {
-    const Api api(settings_, tls_, vhost_);
+    const ManagementRequests api(settings_, tls_, vhost_);
     const auto answer =
         api.list("exchanges/" + percent_encoded(vhost_) + '/' + percent_encoded(exchange) + "/bindings/source");
     std::vector<core::BindingSpec> bindings;
@@ -400,13 +231,13 @@ std::vector<core::BindingSpec> ManagementClient::bindings_from(const std::string
 }
 
 std::string ManagementClient::exchange_type(const std::string& exchange) const {
-    const Api api(settings_, tls_, vhost_);
+    const ManagementRequests api(settings_, tls_, vhost_);
     const auto found = api.object("exchanges/" + percent_encoded(vhost_) + '/' + percent_encoded(exchange));
     return found ? text_in(*found, "type") : "";
 }
 
 admin::VhostPolicies ManagementClient::vhost_policies() const {
-    const Api api(settings_, tls_, vhost_);
+    const ManagementRequests api(settings_, tls_, vhost_);
     const std::string vhost = percent_encoded(vhost_);
     admin::VhostPolicies found;
     found.version = version();
@@ -453,7 +284,7 @@ std::string alternate_of(const Json& exchange, const std::vector<admin::BrokerPo
 }  // namespace
 
 admin::Routing ManagementClient::routing() const {
-    const Api api(settings_, tls_, vhost_);
+    const ManagementRequests api(settings_, tls_, vhost_);
     const std::string vhost = percent_encoded(vhost_);
     const std::vector<admin::BrokerPolicy> policies = policies_at(api, "policies/" + vhost);
     admin::Routing found;
@@ -474,7 +305,7 @@ admin::Routing ManagementClient::routing() const {
 }
 
 void ManagementClient::bind(const core::BindingSpec& binding) const {
-    const Api api(settings_, tls_, vhost_);
+    const ManagementRequests api(settings_, tls_, vhost_);
     const Response response = api.post("bindings/" + percent_encoded(vhost_) + "/e/" +
                                            percent_encoded(binding.exchange) + "/q/" + percent_encoded(binding.queue),
                                        R"({"routing_key":)" + core::json_string(binding.routing_key) + '}');
@@ -490,7 +321,7 @@ void ManagementClient::bind(const core::BindingSpec& binding) const {
 }
 
 core::BrokerVersion ManagementClient::version() const {
-    const Api api(settings_, tls_, vhost_);
+    const ManagementRequests api(settings_, tls_, vhost_);
     const auto answer = api.object("overview");
     const auto version = core::parse_version(answer ? text_in(*answer, "rabbitmq_version") : "");
     if (!version) {
@@ -502,7 +333,7 @@ core::BrokerVersion ManagementClient::version() const {
 }
 
 void ManagementClient::set_policy(const admin::BrokerPolicy& policy) const {
-    const Api api(settings_, tls_, vhost_);
+    const ManagementRequests api(settings_, tls_, vhost_);
     const Response response =
         api.put("policies/" + percent_encoded(vhost_) + '/' + percent_encoded(policy.name), body_of(policy));
     if (response.status == http_status::created || response.status == http_status::no_content) return;
@@ -519,7 +350,7 @@ void ManagementClient::set_policy(const admin::BrokerPolicy& policy) const {
 }
 
 std::optional<admin::Permissions> ManagementClient::permissions(const std::string& user) const {
-    const Api api(settings_, tls_, vhost_);
+    const ManagementRequests api(settings_, tls_, vhost_);
     const auto answer = api.if_permitted("permissions/" + percent_encoded(vhost_) + '/' + percent_encoded(user));
     if (!answer) return std::nullopt;
     if (!answer->is_object()) return admin::Permissions{};
@@ -527,7 +358,7 @@ std::optional<admin::Permissions> ManagementClient::permissions(const std::strin
 }
 
 std::optional<std::vector<admin::UserPermissions>> ManagementClient::user_permissions() const {
-    const Api api(settings_, tls_, vhost_);
+    const ManagementRequests api(settings_, tls_, vhost_);
     const auto answer = api.if_permitted("vhosts/" + percent_encoded(vhost_) + "/permissions");
     if (!answer || !answer->is_array()) return std::nullopt;
     std::vector<admin::UserPermissions> users;
@@ -540,7 +371,7 @@ std::optional<std::vector<admin::UserPermissions>> ManagementClient::user_permis
 }
 
 std::optional<std::vector<std::string>> ManagementClient::disabled_feature_flags() const {
-    const Api api(settings_, tls_, vhost_);
+    const ManagementRequests api(settings_, tls_, vhost_);
     const auto answer = api.if_permitted("feature-flags");
     if (!answer || !answer->is_array()) return std::nullopt;
     std::vector<std::string> disabled;
@@ -553,7 +384,7 @@ std::optional<std::vector<std::string>> ManagementClient::disabled_feature_flags
 namespace {
 
 /// For versions before 3.8.10, which have no health checks.
-std::optional<std::vector<NodeAlarm>> alarms_of_nodes(const Api& api) {
+std::optional<std::vector<NodeAlarm>> alarms_of_nodes(const ManagementRequests& api) {
     const auto nodes = api.if_permitted("nodes");
     if (!nodes || !nodes->is_array()) return std::nullopt;
     std::vector<NodeAlarm> alarms;
@@ -568,7 +399,7 @@ std::optional<std::vector<NodeAlarm>> alarms_of_nodes(const Api& api) {
 }  // namespace
 
 std::optional<std::vector<NodeAlarm>> ManagementClient::alarms() const {
-    const Api api(settings_, tls_, vhost_);
+    const ManagementRequests api(settings_, tls_, vhost_);
     const auto answer = api.health("health/checks/alarms");
     if (!answer) return alarms_of_nodes(api);
     std::vector<NodeAlarm> alarms;
@@ -581,7 +412,7 @@ std::optional<std::vector<NodeAlarm>> ManagementClient::alarms() const {
 }
 
 std::optional<core::WallTime> ManagementClient::clock() const {
-    return Api(settings_, tls_, vhost_).clock();
+    return ManagementRequests(settings_, tls_, vhost_).clock();
 }
 
 }  // namespace retryd::http

@@ -39,6 +39,9 @@ struct ListedQueue {
     std::optional<std::int64_t> acked = std::nullopt;
     /// It has no leader now, or its node is away: RabbitMQ says then that it has no messages, or that it is not there.
     bool leaderless = false;
+
+    /// Whether `held` is more than has come within two seconds. As long as messages come, some are always on their way.
+    bool holds_back() const;
 };
 
 struct ListedConsumer {

@@ -161,6 +161,7 @@ std::shared_ptr<Target> Routes::intern(Target target) {
     if (known) {
         target.stale_answers = known->stale_answers + (known->awaits_answer() ? 1 : 0);
         target.reported = known->reported;
+        target.refused_since = known->refused_since;
     }
     known = std::make_shared<Target>(std::move(target));
     if (const auto found = were_silent_.find(known->key()); found != were_silent_.end()) {

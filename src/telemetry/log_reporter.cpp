@@ -242,8 +242,7 @@ std::string consequence_of(relay::TargetRole role, std::string_view name) {
         case relay::TargetRole::rung:
             return "While that lasts, messages for " + core::quoted(name) +
                    " are parked as unpublishable; if it was there before, since retryd started, they wait in the "
-                   "queues "
-                   "retryd.detour.*";
+                   "queues retryd.detour.*";
         case relay::TargetRole::held:
             return "While that lasts, messages that should be held in " + core::quoted(name) +
                    " wait in the queues retryd.detour.*, their attempt unspent";

@@ -42,6 +42,14 @@ struct Found {
     }
 };
 
+Diagnosis lost(const std::vector<std::string>& queues) {
+    Diagnosis diagnosis;
+    for (const std::string& queue : queues)
+        diagnosis.findings.emplace_back(FindingCode::no_dead_letter_exchange, queue + " lost it",
+                                        admin::FindingDetails{.name = queue});
+    return diagnosis;
+}
+
 struct Scene {
     std::shared_ptr<Found> found = std::make_shared<Found>();
     PeriodicChecks checks{[found = found](const config::Settings&, const config::Endpoint&, CheckScope scope) {
@@ -65,15 +73,15 @@ struct Scene {
             return told == wanted;
         });
     }
+    /// `sms` has lost its exchange, and both parts have been looked at; but the next look cannot be made.
+    void find_and_then_see_nothing() {
+        found->change(lost({"sms"}));
+        checks.look_at(target);
+        REQUIRE(await_news({"+ sms lost it"}));
+        REQUIRE(await([&] { return found->count() == 2; }));
+        found->change({{}, {"whether policies harm: timed out"}});
+    }
 };
-
-Diagnosis lost(const std::vector<std::string>& queues) {
-    Diagnosis diagnosis;
-    for (const std::string& queue : queues)
-        diagnosis.findings.emplace_back(FindingCode::no_dead_letter_exchange, queue + " lost it",
-                                        admin::FindingDetails{.name = queue});
-    return diagnosis;
-}
 
 }  // namespace
 
@@ -124,11 +132,7 @@ TEST_CASE("checks: what cannot be looked at is a finding, the same one whatever 
 
 TEST_CASE("checks: what was found is not over because nobody can look, but once somebody has looked again") {
     Scene s;
-    s.found->change(lost({"sms"}));
-    s.checks.look_at(s.target);
-    REQUIRE(s.await_news({"+ sms lost it"}));
-    REQUIRE(await([&] { return s.found->count() == 2; }));
-    s.found->change({{}, {"whether policies harm: timed out"}});
+    s.find_and_then_see_nothing();
     s.checks.look_again();
     REQUIRE(s.await_news({"+ cannot tell whether policies harm: timed out"}));
     REQUIRE(await([&] { return s.found->count() == 4; }));
@@ -142,11 +146,7 @@ TEST_CASE("checks: what was found is not over because nobody can look, but once 
 TEST_CASE(
     "checks: a reload, or another node, while nobody can look: what was found is not over; with other access it is") {
     Scene s;
-    s.found->change(lost({"sms"}));
-    s.checks.look_at(s.target);
-    REQUIRE(s.await_news({"+ sms lost it"}));
-    REQUIRE(await([&] { return s.found->count() == 2; }));
-    s.found->change({{}, {"whether policies harm: timed out"}});
+    s.find_and_then_see_nothing();
     s.target.endpoint.host = "another";
     s.reload();
     REQUIRE(s.await_news({"+ cannot tell whether policies harm: timed out"}));

@@ -111,6 +111,20 @@ TEST_CASE("inventory: is bounded, and has what the configuration names first") {
     CHECK(found.queues.count("email.retry.30s") == 1);
 }
 
+TEST_CASE("held: what is on its way counts as nothing, as far as two seconds' messages go") {
+    const auto listed = [](const std::string& name, std::optional<std::int64_t> held, double published) {
+        http::ListedQueue queue{name, "quorum", {}, {}};
+        queue.held = held;
+        queue.published_rate = published;
+        return queue;
+    };
+    CHECK(held_in({listed("email.retry.5s", 20, 10), listed("sms.retry.5s", 21, 10), listed("web.retry.1s", 3, 0),
+                   listed("retryd.detour.2s", 500, 250), listed("new.retry.1s", std::nullopt, 0),
+                   listed("email", 7, 0)}) ==
+          std::map<std::string, std::uint64_t>{
+              {"email.retry.5s", 0}, {"retryd.detour.2s", 0}, {"sms.retry.5s", 21}, {"web.retry.1s", 3}});
+}
+
 TEST_CASE("status: each work queue with its rungs and its parking queue, as far as they are counted") {
     config::Settings settings;
     settings.policy = policy();

@@ -152,6 +152,24 @@ TEST_CASE("x_death: keep: where an entry removes it, a rung of that name is anyb
     CHECK(f.header("retryd.parked", "retryd-parked-reason") == "no-death");
 }
 
+TEST_CASE("x_death: keep: a rung that has to be another after a reload has been refused for no longer than before it") {
+    KeepFixture f;
+    f.broker.refused.insert("email.retry.1s.x-death");
+    f.pass(core::Milliseconds{60'000});  // it is looked at again
+    while (f.reporter.lines.empty()) {
+        f.answer_declares();
+        f.pass({});
+    }
+    REQUIRE(f.reporter.lines == Lines{"refused email.retry.1s.x-death 406 in the broker's words"});
+    f.pass(core::Milliseconds{10'000});
+    core::Policy policy = keeping();
+    policy.entries[0].ladder.queue_type = core::QueueType::classic;
+    f.adopt(policy);
+    f.comes_from("email.retry.1s.x-death", false);
+    f.pass(core::Milliseconds{400});  // no answer to the declare, for which it has waited
+    CHECK(f.reporter.lines.back() == "requeued email.retry.1s.x-death detour-refused 5200");
+}
+
 TEST_CASE("x_death: keep: the setting is part of the rung, and of what a message takes with it") {
     KeepFixture f;
     f.deliver();

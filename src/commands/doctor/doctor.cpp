@@ -35,7 +35,8 @@ int doctor(const ReportOptions& options, std::ostream& out, std::ostream& err) {
 void name_configuration(std::vector<admin::Finding>& findings, const std::string& path) {
     const std::string option = configuration_option(path);
     for (admin::Finding& finding : findings) {
-        const bool last = finding.command.ends_with(" && retryd attach --apply");
+        const bool last =
+            finding.command.ends_with(" && retryd attach --apply") || finding.command.ends_with(" && retryd apply");
         if (last || finding.command.starts_with("retryd ")) finding.command += option;
     }
 }

@@ -19,8 +19,7 @@ using Result = Declarer::Result;
 constexpr const char* way_out =
     ". Lift the limit with a policy for that queue alone, rabbitmqctl set_policy NAME '^QUEUE$' '{\"delivery-limit\": "
     "1000000}' --apply-to queues --priority 2000 (RabbitMQ 4.0 and later), and set management.url so that retryd sees "
-    "it; or accept "
-    "with --despite-delivery-limit that this look counts for every message in it";
+    "it; or accept with --despite-delivery-limit that this look counts for every message in it";
 
 void add_once(std::vector<std::string>& names, const std::string& name) {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
@@ -204,8 +203,7 @@ std::string why_unreachable(Broker& broker, const std::set<std::string>& parked_
 std::string no_entry(const std::string& work_queue) {
     return "no item of `queues:` matches the work queue " + core::quoted(work_queue) +
            ", so its messages stay: what a message says of its queue is no reason to send it there. Add an item for "
-           "it, "
-           "or send them with --to QUEUE";
+           "it, or send them with --to QUEUE";
 }
 
 /// Why the return exchange cannot be used; empty if it can.

@@ -52,8 +52,7 @@ std::string why_ended(const ParkedQueueResult& queue, const ParkedRunReport& rep
             return "Interrupted: all that was sent is confirmed and settled." + again;
         case RunEnd::held:
             return "Stopped: a consumer cannot hold more messages than this, none of them can go, and on RabbitMQ "
-                   "before "
-                   "3.10 no other one can go on. Select the ones in front first, or drop them." +
+                   "before 3.10 no other one can go on. Select the ones in front first, or drop them." +
                    again;
         case RunEnd::broker:
             return "Stopped: " + run.why + ". What is still parked stays; the same command goes on with it.";

@@ -93,9 +93,9 @@ class StatusCollector {
             for (const http::ListedQueue& queue : queues) {
                 const auto rung = core::parse_rung(queue.name, queue.arguments);
                 if (!rung || queue.held.value_or(0) == 0) continue;
-                const bool shared = rung->return_path == core::ReturnPath::headers;
-                report_.held.push_back({queue.name, rung->serves, static_cast<std::uint64_t>(*queue.held),
-                                        !shared && names.count(rung->serves) == 0});
+                const bool gone = rung->return_path == core::ReturnPath::queue && names.count(rung->serves) == 0;
+                if (gone || queue.holds_back())
+                    report_.held.push_back({queue.name, rung->serves, static_cast<std::uint64_t>(*queue.held), gone});
             }
         } catch (const http::Error& error) {
             no_list_ = error.what();

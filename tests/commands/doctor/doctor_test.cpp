@@ -1,5 +1,6 @@
 #include "commands/doctor/doctor.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "admin/guard.h"
@@ -259,6 +260,37 @@ TEST_CASE("doctor: a permission that lacks is given by a command that takes none
     CHECK(
         found.command ==
         R"(rabbitmqctl set_permissions --vhost 'shop' 'guest' '.*' '^(retryd|email)|^(amq\.default|retryd\.errors)$' '.*')");
+}
+
+TEST_CASE("doctor: what retryd's user may not declare: the permission comes first, then retryd apply") {
+    Fixture f;
+    f.broker.miss("check queue email.retry.5s");
+    f.broker.miss("check queue retryd.detour.2s");
+    f.broker.api.given_permissions = admin::Permissions{"^retryd", ".*", ".*"};
+    const auto finding_of = [&](const std::string& name) {
+        const std::vector<admin::Finding> all = f.run_checks().diagnosis.findings;
+        const auto found =
+            std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.names[0] == name; });
+        REQUIRE(found != all.end());
+        return *found;
+    };
+    const std::string give = R"(rabbitmqctl set_permissions --vhost 'shop' 'guest' '^retryd|)";
+    const admin::Finding permission = finding_of("configure email.retry.5s");
+    CHECK(permission.command.starts_with(give));
+    admin::Finding found = finding_of("email.retry.5s");
+    CHECK(found.code == admin::FindingCode::not_declared);
+    CHECK(found.remedy.starts_with("give retryd's user the permission first: without it "));
+    CHECK(found.command == permission.command);
+    CHECK(finding_of("retryd.detour.2s").command == "retryd apply");
+    f.settings.declare = false;  // the daemon does without, so that no finding is about the permission
+    found = finding_of("email.retry.5s");
+    CHECK(found.remedy.starts_with("give retryd's user the permission first: without it "));
+    CHECK(found.command.starts_with(give));
+    CHECK(found.command.ends_with(" && retryd apply"));
+    std::vector<admin::Finding> findings{found};
+    name_configuration(findings, "my file");
+    CHECK(findings.front().command == found.command + " -c 'my file'");
+    CHECK(finding_of("retryd.detour.2s").remedy == "declare it; retryd apply does");
 }
 
 TEST_CASE("doctor: permissions that cannot be seen, unless the daemon is well and was refused nothing") {

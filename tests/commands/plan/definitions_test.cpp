@@ -1,7 +1,8 @@
+#include "commands/plan/definitions.h"
+
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "commands/plan/plan.h"
 #include "core/broker_features.h"
 #include "support/catch.h"
 

@@ -5,6 +5,7 @@
 
 #include "commands/command_line.h"
 #include "commands/common/report.h"
+#include "commands/plan/print_plan.h"
 #include "support/catch.h"
 
 namespace retryd::commands::plan_test {

@@ -3,6 +3,7 @@
 #include "commands/common/report.h"
 #include "commands/fake_broker.h"
 #include "commands/plan/plan.h"
+#include "commands/small_policy.h"
 #include "support/catch.h"
 
 namespace retryd::commands::topology_diff_test {
@@ -11,26 +12,9 @@ namespace {
 using Lines = std::vector<std::string>;
 using namespace std::chrono_literals;
 
-core::Entry entry_of(const std::string& match, core::ReturnPath path) {
-    core::Entry entry;
-    entry.match = match;
-    entry.ladder.name = "all";
-    entry.ladder.steps = {5s};
-    entry.ladder.return_path = path;
-    entry.parked.queue = "{queue}.parked";
-    return entry;
-}
-
-core::Policy policy_of(std::vector<core::Entry> entries) {
-    core::Policy policy;
-    policy.error_exchange = "dlx";
-    policy.error_queue = "errors";
-    policy.catch_all = "rest";
-    policy.entries = std::move(entries);
-    return policy;
-}
-
-const core::Policy own = policy_of({entry_of("email", core::ReturnPath::queue)});
+const core::Ladder own_ladder{.name = "all", .steps = {5s}};
+const core::Ladder shared_ladder{.name = "all", .steps = {5s}, .return_path = core::ReturnPath::headers};
+const core::Policy own = policy_of({entry_of("email", own_ladder)});
 
 /// What the management API says where all of the base is bound.
 std::map<std::string, std::vector<core::BindingSpec>> base_bindings() {
@@ -82,7 +66,7 @@ TEST_CASE("topology diff: what differs, what is accepted and what may not be com
 
 TEST_CASE("topology diff: bindings are compared with all that they have") {
     const core::BindingSpec binding = core::return_binding("email");
-    const core::Policy shared = policy_of({entry_of("email", core::ReturnPath::headers)});
+    const core::Policy shared = policy_of({entry_of("email", shared_ladder)});
     FakeBroker broker;
     broker.api.bindings = base_bindings();
     broker.api.bindings["retryd.all.5s"] = {{"retryd.all.5s", "retryd.all.5s", "", {}}};
@@ -118,7 +102,7 @@ TEST_CASE("topology diff: a management API that does not answer is asked once, a
 }
 
 TEST_CASE("topology diff: what others have to make is told, each with its consequence") {
-    core::Policy policy = policy_of({entry_of("email", core::ReturnPath::headers)});
+    core::Policy policy = policy_of({entry_of("email", shared_ladder)});
     policy.error_bindings = {{"legacy", "#"}};
     policy.entries[0].parked = {"", "graves", {}};
     FakeBroker broker;
@@ -146,7 +130,7 @@ TEST_CASE("topology diff: rungs that are left over are listed by name, globs as 
     broker.api.bindings = base_bindings();
     broker.api.queue_lists = {
         {rung("web.a", "9s", 9000), rung("web.a", "5s", 5000), rung("fax", "5s", 5000), {"email", "", 1, {}}}};
-    const Plan plan = diff_topology(broker, policy_of({entry_of("web.*", core::ReturnPath::queue)}));
+    const Plan plan = diff_topology(broker, policy_of({entry_of("web.*", own_ladder)}));
     REQUIRE(plan.left_over.size() == 2);
     CHECK(plan.left_over[0].queue == "fax.retry.5s");
     CHECK(plan.left_over[1].queue == "web.a.retry.9s");
@@ -176,7 +160,7 @@ TEST_CASE("apply: declares in order, goes on after a refusal, and looking afterw
 }
 
 TEST_CASE("apply: what only others can make is left to do") {
-    const core::Policy shared = policy_of({entry_of("email", core::ReturnPath::headers)});
+    const core::Policy shared = policy_of({entry_of("email", shared_ladder)});
     FakeBroker broker;
     broker.has_management = false;
     broker.miss("bind email to retryd.return");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "commands/fake_broker.h"
+#include "commands/small_policy.h"
 #include "commands/status/print_status.h"
 #include "support/catch.h"
 
@@ -16,27 +17,11 @@ namespace {
 using Lines = std::vector<std::string>;
 using namespace std::chrono_literals;
 
-core::Entry entry_of(const std::string& match, const std::string& ladder, core::ReturnPath path) {
-    core::Entry entry;
-    entry.match = match;
-    entry.ladder.name = ladder;
-    entry.ladder.steps = {5s, 1min};
-    entry.ladder.return_path = path;
-    entry.parked.queue = "{queue}.parked";
-    return entry;
-}
-
-core::Policy policy_of(std::vector<core::Entry> entries) {
-    core::Policy policy;
-    policy.error_queue = "errors";
-    policy.catch_all = "rest";
-    policy.entries = std::move(entries);
-    return policy;
-}
-
-const core::Entry email = entry_of("email", "own", core::ReturnPath::queue);
-const core::Entry web = entry_of("web.*", "own", core::ReturnPath::queue);
-const core::Entry all = entry_of("*", "all", core::ReturnPath::headers);
+const core::Ladder own{.name = "own", .steps = {5s, 1min}};
+const core::Ladder shared{.name = "all", .steps = {5s, 1min}, .return_path = core::ReturnPath::headers};
+const core::Entry email = entry_of("email", own);
+const core::Entry web = entry_of("web.*", own);
+const core::Entry all = entry_of("*", shared);
 const DaemonAnswer no_daemon = std::string{"no daemon"};
 
 /// `queue=messages` of everything that was counted, in its order.
@@ -187,6 +172,24 @@ TEST_CASE("status: counts what is held, whether the daemon tells of it or not") 
     CHECK(told.outages[0].text == "holding: 5 messages");
     CHECK(told.outages[0].messages == 7U);
     CHECK(collect_status(broker, policy_of({email}), no_daemon).outages.empty());
+}
+
+TEST_CASE("status: dead letters on their way are not held, unless their work queue is gone") {
+    FakeBroker broker;
+    http::ListedQueue rung{
+        "email.retry.5s",
+        "quorum",
+        9,
+        {{"x-message-ttl", std::int64_t{5000}}, {"x-dead-letter-exchange", ""}, {"x-dead-letter-routing-key", "email"}},
+        9};
+    rung.published_rate = 5.0;
+    broker.api.queue_lists = {{rung, listed("email")}};
+    CHECK(collect_status(broker, policy_of({email}), no_daemon).held.empty());
+    broker.api.queue_lists = {{rung}};
+    CHECK(collect_status(broker, policy_of({email}), no_daemon).held.size() == 1);
+    rung.held = 11;
+    broker.api.queue_lists = {{rung, listed("email")}};
+    CHECK(collect_status(broker, policy_of({email}), no_daemon).held.size() == 1);
 }
 
 TEST_CASE("status: the rung for high priorities counts as the same rung, where there is one") {
