@@ -56,7 +56,7 @@ void ErrorQueueWatch::tick(core::SteadyTime now, const Allowed& allowed) {
 void ErrorQueueWatch::looked(Looked answer, std::optional<std::uint64_t> consumers, core::SteadyTime now) {
     asked_.reset();
     const bool delivers = delivered_at_ > asked_at_ - look_twice_after;
-    if (answer == Looked::silent && delivered_at_ <= asked_at_ && state_ == State::works) state_ = State::hangs;
+    if (answer == Looked::silent && delivered_at_ <= asked_at_) state_ = State::hangs;
     if (answer == Looked::answered && state_ == State::hangs) state_ = State::works;
     looks_without_consumer_ = consumers == 0 && !delivers ? looks_without_consumer_ + 1 : 0;
     if (looks_without_consumer_ > 1) state_ = State::consumer_gone;

@@ -523,7 +523,8 @@ class Checks {
             add(FindingCode::daemon_not_ready, "the daemon is not ready: " + daemon_->reason, {});
         }
         for (const telemetry::LastingFault& fault : daemon_->faults) {
-            if (fault.code == "disconnected" && !daemon_->ready) continue;
+            const bool is_reason = fault.code == "disconnected" || fault.text == daemon_->reason;
+            if (is_reason && !daemon_->ready) continue;
             if (fault.code == "blocked" && found(FindingCode::broker_alarm)) continue;
             if (fault.code == "reload") {
                 add(FindingCode::reload_refused, fault.text, {});
