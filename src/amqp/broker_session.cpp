@@ -391,6 +391,7 @@ void BrokerSession::wait(int wake_fd, core::Milliseconds time) {
         pollfd{saturated() && !acks_left ? -1 : consuming_->fd(), events(!saturated(), acks_left), 0},
         pollfd{publishing_->fd(), events(true, wants_room()), 0},
         pollfd{wake_fd, POLLIN, 0},
+        pollfd{consumer_->further_fd(), POLLIN, 0},
     };
     if (sources_ != nullptr) sources_->add_to(polled_);
     if (poll(polled_.data(), polled_.size(), static_cast<int>(time.count())) <= 0) return;

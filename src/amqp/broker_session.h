@@ -53,6 +53,10 @@ class BrokerSessionObserver {
     /// from it. `note` says what that means. Over with error_queue_answers().
     virtual void error_queue_silent(std::string_view note) = 0;
     virtual void error_queue_answers() = 0;
+    /// The error queue cannot be asked whether it has its majority, since the broker refuses what that takes. `note`
+    /// says what that means. Over with error_queue_asked().
+    virtual void error_queue_not_asked(std::string_view note) = 0;
+    virtual void error_queue_asked() = 0;
     /// A message holds up the channel that consumes the error queue; the others are delivered on further ones, one at a
     /// time. `note` says what that means. Over with delivery_free().
     virtual void delivery_stuck(std::string_view note) = 0;

@@ -1,9 +1,11 @@
 #include "amqp/consumer_probe.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
 #include "amqp/error.h"
+#include "core/reply_code.h"
 
 namespace retryd::amqp {
 namespace {
@@ -12,20 +14,24 @@ constexpr Channel probe_channel = 1;
 constexpr const char* probe_tag = "retryd-probe";
 /// RabbitMQ takes any number; the consumers of others have 0, as a rule.
 constexpr std::int64_t lowest_priority = -1'000'000;
-/// Reading in vain costs a call into the kernel.
+/// Reading in vain costs a call into the kernel. But while the consumer is there, it is to be cancelled at once.
 constexpr core::Milliseconds read_every{200};
 
 }  // namespace
 
 std::optional<ConsumerProbe::Result> ConsumerProbe::turn(core::SteadyTime now) {
-    if (now < due_) return std::nullopt;
+    if (now < due_ && !begun_) return std::nullopt;
     due_ = now + read_every;
     try {
         step();
-    } catch (const Error&) {
-        const bool unanswered = connection_ != nullptr && connection_->consume_unanswered();
+    } catch (const Error& error) {
+        // Nothing else consumes on this connection: until the consumer is there, the broker ends it over no message.
+        const bool unanswered = connection_ != nullptr &&
+                                connection_->closed_with() == core::reply_code::internal_error && begun_ &&
+                                !has_consumer_;
         connection_.reset();
         if (asking()) result_ = unanswered ? Result::unanswered : Result::unknown;
+        why_unknown_ = error.what();
     }
     if (result_) {
         queue_.clear();
@@ -45,7 +51,8 @@ void ConsumerProbe::step() {
         connection_ = std::exchange(opening_, nullptr)->take();
         connection_->receive_large_headers();
     }
-    if (connection_ != nullptr) connection_->drain(*this, 1);
+    constexpr std::size_t all_there_is = 16;
+    if (connection_ != nullptr) connection_->drain(*this, all_there_is);
     if (!asking() || begun_ || opening_ != nullptr) return;
     connection_ == nullptr ? open() : begin();
 }
@@ -58,17 +65,24 @@ void ConsumerProbe::open() {
 
 void ConsumerProbe::begin() {
     begun_ = true;
+    has_consumer_ = false;
     connection_->open_channel(probe_channel);
     connection_->qos(probe_channel, 1);
     connection_->consume_at_priority(probe_channel, queue_, probe_tag, lowest_priority);
 }
 
 void ConsumerProbe::on_consume_ok() {
+    has_consumer_ = true;
     connection_->cancel(probe_channel, probe_tag);
 }
 
 void ConsumerProbe::on_cancel_ok() {
     connection_->close_channel(probe_channel);
+}
+
+void ConsumerProbe::on_channel_closed(const ChannelClosed& closed) {
+    result_ = Result::unknown;
+    why_unknown_ = "the broker closed its channel: " + closed.text;
 }
 
 void ConsumerProbe::on_unreadable_delivery(core::DeliveryTag tag) {

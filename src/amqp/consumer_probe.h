@@ -29,6 +29,12 @@ class ConsumerProbe : private Events {
     void ask(const std::string& queue) { queue_ = queue; }
     /// Without waiting; to be called in each turn. The result of what was asked, once. Never throws Error.
     std::optional<Result> turn(core::SteadyTime now);
+    /// Of the last result: why nothing is known, in the broker's words.
+    const std::string& why_unknown() const { return why_unknown_; }
+    /// The broker has been asked, and has not answered.
+    bool waits() const { return begun_; }
+    /// For poll(): readable means that turn() has something to do; none as long as the broker is not asked.
+    int fd() const { return begun_ && connection_ != nullptr ? connection_->fd() : -1; }
     void close(core::Milliseconds patience) noexcept;
 
   private:
@@ -42,7 +48,7 @@ class ConsumerProbe : private Events {
     void on_consume_ok() override;
     void on_cancel_ok() override;
     void on_channel_left(Channel) override { result_ = Result::answered; }
-    void on_channel_closed(const ChannelClosed&) override { result_ = Result::unknown; }
+    void on_channel_closed(const ChannelClosed& closed) override;
     void on_delivery(const core::Delivery& delivery) override { on_unreadable_delivery(delivery.tag); }
     void on_unreadable_delivery(core::DeliveryTag tag) override;
     void on_consumer_cancelled() override { on_cancel_ok(); }
@@ -53,7 +59,9 @@ class ConsumerProbe : private Events {
     std::unique_ptr<Opening> opening_;
     std::unique_ptr<Connection> connection_;
     bool begun_ = false;  // the broker is asked
+    bool has_consumer_ = false;
     std::optional<Result> result_;
+    std::string why_unknown_;
     core::SteadyTime due_{};
 };
 

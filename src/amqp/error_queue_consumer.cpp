@@ -45,7 +45,7 @@ void ErrorQueueConsumer::stop() {
 void ErrorQueueConsumer::turn(const Broker& broker, bool read_all) {
     broker_ = broker;
     if (!began()) return;
-    if (!leaving_) watch_error_queue();
+    if (!leaving_) watch_error_queue(read_all);
     if (!leaving_) look_at_channels(read_all);
     consume_more();
     look_at_trial();
@@ -210,9 +210,10 @@ void ErrorQueueConsumer::adopt(std::shared_ptr<const config::Settings> settings)
 }
 
 /// Replaces the consumers if the prefetch or their tag has changed. Waits for basic.consume-ok first, which leads here
-/// again: RabbitMQ 3.10 closes the connection (541) if basic.cancel overtakes basic.consume within the broker.
+/// again: RabbitMQ 3.10 closes the connection (541) if basic.cancel overtakes basic.consume within the broker. And not
+/// before the queue answers, if it does not: without a leader that would cost the connection.
 void ErrorQueueConsumer::renew() {
-    if (!began() || leaving_ || !session_.features.clean_cancel) return;
+    if (!began() || leaving_ || !session_.features.clean_cancel || !silence_.empty()) return;
     const std::string tag = core::consumer_tag(settings_->policy);
     const bool same_tag = consumer_tag_ == tag;
     if (!channels_.main()) {
@@ -291,17 +292,29 @@ void ErrorQueueConsumer::look_at_channels(bool read_all) {
     tell_silence();
 }
 
-void ErrorQueueConsumer::watch_error_queue() {
-    if (const auto result = probe_.turn(now_.steady)) watch_.probed(*result, now_.steady);
-    watch_.tick(now_.steady, !broker_.blocked, may_probe());
+void ErrorQueueConsumer::watch_error_queue(bool read_all) {
+    const bool waited = probe_.waits();
+    const auto result = probe_.turn(now_.steady);
+    if (probe_.waits() && !waited) watch_.probing(now_.steady);
+    if (result) watch_.probed(*result, now_.steady);
+    watch_.tick(now_.steady, {.look = !broker_.blocked, .probe = may_probe(), .has_room = read_all && has_room()});
+    tell_not_asked();
     if (watch_.state() == ErrorQueueWatch::State::consumer_gone)
         throw Error(Error::Kind::lost, explain_no_consumer(settings_->policy.error_queue));
 }
 
-/// As long as our consumer can take messages, one of a lower priority gets none. Before 3.10 it could not leave.
+/// Before 3.10 a consumer could not leave.
 bool ErrorQueueConsumer::may_probe() const {
     return settings_->policy.error_queue_type == core::QueueType::quorum && session_.features.clean_cancel &&
-           !session_.trial.going_on() && main_answers() && relay_->unacked_for_long() < window();
+           !session_.trial.going_on() && main_answers();
+}
+
+/// For one more message on the main channel, if all that the broker has sent has been read.
+bool ErrorQueueConsumer::has_room() const {
+    if (!channels_.main()) return false;
+    const Consuming& main = consuming_.at(*channels_.main());
+    const std::size_t open = numbered_ ? session_.numbers.open(*channels_.main()).messages : relay_->open_deliveries();
+    return main.prefetch == 0 || open < main.prefetch * main.tags.size();
 }
 
 void ErrorQueueConsumer::look() {
@@ -323,6 +336,14 @@ void ErrorQueueConsumer::looked(const Declarer::Outcome& outcome, core::SteadyTi
     watch_.looked(answer, counted ? std::optional<std::uint64_t>{outcome.counts.consumers} : std::nullopt, now_.steady);
 }
 
+void ErrorQueueConsumer::tell_not_asked() {
+    if (watch_.cannot_probe() == cannot_probe_) return;
+    cannot_probe_ = watch_.cannot_probe();
+    if (!cannot_probe_) return session_.observer.error_queue_asked();
+    session_.observer.error_queue_not_asked(
+        explain_error_queue_not_asked(settings_->policy.error_queue, probe_.why_unknown()));
+}
+
 void ErrorQueueConsumer::tell_silence() {
     const std::string& queue = settings_->policy.error_queue;
     const ErrorQueueWatch::State state = watch_.state();
@@ -335,7 +356,9 @@ void ErrorQueueConsumer::tell_silence() {
     const bool goes_on = !silence.empty() && !silence_.empty() && state != ErrorQueueWatch::State::leaderless;
     if (silence == silence_ || goes_on) return;
     silence_ = silence;
-    silence_.empty() ? session_.observer.error_queue_answers() : session_.observer.error_queue_silent(silence_);
+    if (!silence_.empty()) return session_.observer.error_queue_silent(silence_);
+    session_.observer.error_queue_answers();
+    renew();
 }
 
 }  // namespace retryd::amqp

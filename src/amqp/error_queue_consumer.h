@@ -66,6 +66,8 @@ class ErrorQueueConsumer : private Events, private ConsumingChannels::Commands, 
     /// The rest of a turn. `read_all`: everything that the broker has sent so far.
     void turn(const Broker& broker, bool read_all);
     std::optional<core::SteadyTime> next_tick() const;
+    /// For poll(), beside that of the connection; -1 where there is none now.
+    int further_fd() const { return probe_.fd(); }
 
     // ── Of a delivery ──
 
@@ -122,12 +124,14 @@ class ErrorQueueConsumer : private Events, private ConsumingChannels::Commands, 
     void look_at_trial();
     void end_trial();
     void look_at_channels(bool read_all);
-    void watch_error_queue();
+    void watch_error_queue(bool read_all);
+    bool has_room() const;
     bool may_probe() const;
     void look() override;
     void probe() override { probe_.ask(settings_->policy.error_queue); }
     void looked(const Declarer::Outcome& outcome, core::SteadyTime asked_at, std::size_t consumers_made);
     void tell_silence();
+    void tell_not_asked();
 
     Session session_;
     std::shared_ptr<const config::Settings> settings_;
@@ -143,7 +147,8 @@ class ErrorQueueConsumer : private Events, private ConsumingChannels::Commands, 
     bool one_at_a_time_ = false;      // the operator knows that
     ErrorQueueWatch watch_;
     ConsumerProbe probe_;
-    std::string silence_;  // what is told of it; empty: it works, as far as is known
+    std::string silence_;        // what is told of it; empty: it works, as far as is known
+    bool cannot_probe_ = false;  // the operator knows that
     core::Now now_{};
     Broker broker_;
 };

@@ -26,7 +26,7 @@ class ErrorQueueWatch {
         virtual ~Commands() = default;
         /// Passive declare → looked().
         virtual void look() = 0;
-        /// Ask for a consumer → probed().
+        /// Ask for a consumer → probing() once the broker is asked, probed().
         virtual void probe() = 0;
     };
     enum class State {
@@ -54,18 +54,31 @@ class ErrorQueueWatch {
     core::SteadyTime delivered_at() const { return delivered_at_; }
     /// `consumers`: as the broker counts them; nothing where ours has changed meanwhile.
     void looked(Looked answer, std::optional<std::uint64_t> consumers, core::SteadyTime now);
+    void probing(core::SteadyTime now) { probing_since_ = now; }
     void probed(Probed answer, core::SteadyTime now);
 
-    /// `may_look`: the broker reads what is asked. `may_probe`: no other consumer would get a message.
-    void tick(core::SteadyTime now, bool may_look, bool may_probe);
+    struct Allowed {
+        bool look = false;   // the broker reads what is asked
+        bool probe = false;  // a consumer can be asked for
+        /// Ours can take a message: then one of a lower priority gets none.
+        bool has_room = false;
+    };
+    void tick(core::SteadyTime now, const Allowed& allowed);
 
     State state() const { return state_; }
+    /// So it has been several times.
+    bool cannot_probe() const { return probes_in_vain_ >= few_in_vain; }
 
   private:
     enum class Question { look, probe };
 
+    /// What prevents a probe so often in a row lasts, as a rule: a limit of connections, for example. A connection that
+    /// has just been lost, or a node that is just gone, is there again the next time.
+    static constexpr int few_in_vain = 3;
+
     void next(Question question, core::SteadyTime due);
     void ask(Question question, core::SteadyTime now);
+    void probed_in_vain(core::SteadyTime now);
 
     Commands& commands_;
     State state_ = State::works;
@@ -74,9 +87,11 @@ class ErrorQueueWatch {
     core::SteadyTime due_{};
     std::optional<Question> asked_;
     core::SteadyTime asked_at_{};
+    std::optional<core::SteadyTime> probing_since_;  // a connection that takes long to open tells nothing of the queue
     core::SteadyTime delivered_at_{};
     core::SteadyTime no_probe_before_{};
     int looks_without_consumer_ = 0;  // in a row
+    int probes_in_vain_ = 0;          // in a row: unknown
 };
 
 }  // namespace retryd::amqp

@@ -21,7 +21,7 @@ inline constexpr std::string_view retry_reason = "x-opt-retry-reason";  // longs
 
 struct Verdict {
     bool never = false;
-    std::optional<Milliseconds> after = {};  // at least 0
+    std::optional<Milliseconds> after;  // at least 0
 };
 
 /// Anything else in these headers is as if it were not there: a consumer's slip costs no message.

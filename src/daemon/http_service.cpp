@@ -243,6 +243,7 @@ http::Reply HttpService::metrics(const Serving& serving) const {
     measured.aged = age_.counts();
     measured.connected = state.phase == DaemonState::Phase::consuming;
     measured.blocked = state.blocked.has_value();
+    measured.error_queue_silent = !state.error_queue_silent.empty();
     measured.reconnects = state.reconnects;
     measured.reloads = reloads.taken;
     measured.refused_reloads = reloads.refused;

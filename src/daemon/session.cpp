@@ -338,6 +338,17 @@ void Session::error_queue_answers() {
     notify_status(status_line(context_.http.state().snapshot()));
 }
 
+void Session::error_queue_not_asked(std::string_view note) {
+    log_.write(LogLevel::warning, "error_queue_not_asked", note, {{"queue", settings_->policy.error_queue}});
+}
+
+void Session::error_queue_asked() {
+    log_.write(LogLevel::info, "error_queue_asked",
+               "the error queue " + core::quoted(settings_->policy.error_queue) +
+                   " can be asked again whether most of its members agree",
+               {{"queue", settings_->policy.error_queue}});
+}
+
 void Session::delivery_stuck(std::string_view note) {
     log_.write(LogLevel::warning, "delivery_stuck", note, {{"queue", settings_->policy.error_queue}});
 }

@@ -140,6 +140,8 @@ class Session : private amqp::BrokerSessionObserver {
     void unanswered(std::string_view note) override;
     void error_queue_silent(std::string_view note) override;
     void error_queue_answers() override;
+    void error_queue_not_asked(std::string_view note) override;
+    void error_queue_asked() override;
     void delivery_stuck(std::string_view note) override;
     void delivery_free() override;
     void blocked(std::string_view reason) override;

@@ -129,8 +129,8 @@ std::string why_unsettled(const DaemonState::Snapshot& state) {
 std::string why_not_ready(const DaemonState::Snapshot& state) {
     switch (state.phase) {
         case DaemonState::Phase::consuming:
-            if (state.blocked) return "";
-            return state.error_queue_silent.empty() ? why_unsettled(state) : state.error_queue_silent;
+            if (!state.error_queue_silent.empty()) return state.error_queue_silent;
+            return state.blocked ? "" : why_unsettled(state);
         case DaemonState::Phase::starting:
             return "starting: not connected to a broker yet";
         case DaemonState::Phase::declaring:

@@ -73,6 +73,8 @@ class Relay {
     /// Deliveries that stay unacked for long: what was published to silent targets, and what waits to be requeued. What
     /// they take of the prefetch is not there for the others.
     std::size_t unacked_for_long() const { return publisher_.in_flight_in_silence() + deliveries_.pausing(); }
+    /// Deliveries that are neither acked nor given back.
+    std::size_t open_deliveries() const { return deliveries_.open(); }
     /// The targets that have not answered for a while: were_silent() on the next connection.
     SilentTargets silent_targets() const { return routes_.silent(); }
     /// The rungs that have been there: seen_before() on the next connection.

@@ -39,6 +39,7 @@ struct Measured {
     std::vector<AgedCount> aged;
     bool connected = false;
     bool blocked = false;
+    bool error_queue_silent = false;
     std::uint64_t reconnects = 0;
     std::uint64_t reloads = 0;           // successful reloads
     std::uint64_t refused_reloads = 0;   // reloads with a wrong file

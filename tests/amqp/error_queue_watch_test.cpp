@@ -24,8 +24,10 @@ class Broker : private ErrorQueueWatch::Commands {
     std::optional<Looked> looked = Looked::answered;
     std::optional<std::uint64_t> consumers = 1;
     std::optional<Probed> probed = Probed::answered;  // none: no answer
+    bool connects = true;
     bool may_look = true;
     bool may_probe = true;
+    bool has_room = true;
     bool delivers = false;
     int looks = 0;
     int probes = 0;
@@ -38,12 +40,13 @@ class Broker : private ErrorQueueWatch::Commands {
                 look_asked_ = false;
                 watch.looked(*looked, consumers, now_);
             }
-            if (probe_asked_ && probed) {
+            if (probe_asked_ && connects && !std::exchange(probe_sent_, true)) watch.probing(now_);
+            if (probe_asked_ && connects && probed) {
                 probe_asked_ = false;
                 watch.probed(*probed, now_);
             }
             if (delivers) watch.delivered(now_);
-            watch.tick(now_, may_look, may_probe);
+            watch.tick(now_, {.look = may_look, .probe = may_probe, .has_room = has_room});
         }
     }
     /// How long it takes.
@@ -63,12 +66,14 @@ class Broker : private ErrorQueueWatch::Commands {
     void probe() override {
         CHECK_FALSE((look_asked_ || probe_asked_));
         probe_asked_ = true;
+        probe_sent_ = false;
         ++probes;
     }
 
     core::SteadyTime now_{Milliseconds(1'000'000)};
     bool look_asked_ = false;
     bool probe_asked_ = false;
+    bool probe_sent_ = false;
 };
 
 constexpr Milliseconds minute{60'000};
@@ -91,7 +96,7 @@ TEST_CASE("error queue: nothing is asked before the broker has answered a basic.
         void probe() override { FAIL("probes"); }
     } commands;
     ErrorQueueWatch watch(commands);
-    watch.tick(core::SteadyTime{minute}, true, true);
+    watch.tick(core::SteadyTime{minute}, {.look = true, .probe = true, .has_room = true});
     CHECK(watch.state() == State::works);
 }
 
@@ -126,6 +131,95 @@ TEST_CASE("error queue: after the broker has given up waiting it is asked again"
     CHECK(broker.probes > before + 8);
     broker.probed = Probed::answered;
     CHECK(broker.until(State::works) <= Milliseconds(6'000));
+}
+
+TEST_CASE("error queue: as long as ours has no room it is asked for no other consumer, which would take a message") {
+    Broker broker;
+    broker.has_room = false;
+    broker.pass(10 * minute);
+    CHECK(broker.looks >= 20);
+    CHECK(broker.probes == 0);
+    SECTION("but when none gets anything, for none is known") {
+        broker.consumers = 0;
+        broker.probed = Probed::unanswered;
+        CHECK(broker.until(State::leaderless) <= minute);
+    }
+    SECTION("and to learn that this is over") {
+        broker.has_room = true;
+        broker.probed = Probed::unanswered;
+        broker.until(State::leaderless);
+        broker.has_room = false;
+        broker.probed = Probed::answered;
+        CHECK(broker.until(State::works) <= Milliseconds(6'000));
+        const int before = broker.probes;
+        broker.pass(10 * minute);
+        CHECK(broker.probes == before);
+    }
+}
+
+TEST_CASE("error queue: one without a majority is not looked at while it cannot be asked, nor ours its consumer gone") {
+    Broker broker;
+    broker.probed = Probed::unanswered;
+    broker.until(State::leaderless);
+    broker.may_probe = false;
+    broker.consumers = 0;
+    broker.pass(10 * minute);
+    CHECK(broker.watch.state() == State::leaderless);
+    broker.may_probe = true;
+    broker.probed = Probed::answered;
+    CHECK(broker.until(State::works) <= Milliseconds(6'000));
+}
+
+TEST_CASE("error queue: a connection that takes long to open tells nothing of the queue") {
+    Broker broker;
+    broker.connects = false;
+    broker.pass(5 * minute);
+    CHECK(broker.watch.state() == State::works);
+    CHECK(broker.probes == 1);
+    broker.connects = true;
+    broker.probed.reset();
+    const Milliseconds known = broker.until(State::leaderless);
+    CHECK(known >= Milliseconds(15'000));
+    CHECK(known <= Milliseconds(16'000));
+}
+
+TEST_CASE("error queue: one without a majority stays so, and ours its consumer, when the question is cut off") {
+    Broker broker;
+    broker.consumers = 0;
+    broker.probed = Probed::unanswered;
+    broker.until(State::leaderless);
+    broker.probed = Probed::unknown;  // no connection is to be had, or somebody closes it each time
+    const int before = broker.probes;
+    broker.pass(10 * minute);
+    CHECK(broker.watch.state() == State::leaderless);
+    CHECK(broker.probes >= before + 20);
+    broker.probed = Probed::answered;
+    broker.consumers = 1;
+    CHECK(broker.until(State::works) <= Milliseconds(26'000));
+}
+
+TEST_CASE("error queue: a question that could not be asked is asked again soon, but not for ever") {
+    Broker broker;
+    broker.probed = Probed::unknown;
+    broker.pass(minute);
+    CHECK(broker.probes == 2);
+    CHECK_FALSE(broker.watch.cannot_probe());
+    broker.pass(minute);
+    CHECK(broker.probes == 3);
+    CHECK(broker.watch.cannot_probe());
+    broker.pass(10 * minute);
+    CHECK(broker.probes <= 5);
+    broker.probed = Probed::unanswered;  // it can be asked again
+    CHECK(broker.until(State::leaderless) <= 6 * minute);
+    CHECK_FALSE(broker.watch.cannot_probe());
+
+    Broker without_leader;
+    without_leader.probed = Probed::unknown;
+    without_leader.consumers = 0;
+    without_leader.pass(Milliseconds(27'000));
+    CHECK(without_leader.watch.state() == State::works);
+    without_leader.probed = Probed::unanswered;
+    CHECK(without_leader.until(State::leaderless) <= Milliseconds(10'000));
 }
 
 TEST_CASE("error queue: what it delivers shows that it works, whatever was asked") {
@@ -178,7 +272,6 @@ TEST_CASE("error queue: where no consumer can be asked for, two looks in a row t
     refused.probed = Probed::unknown;
     refused.pass(4 * minute);
     CHECK(refused.watch.state() == State::works);
-    CHECK(refused.probes == 1);
     refused.consumers = 0;
     CHECK(refused.until(State::consumer_gone) <= minute);
 }

@@ -77,6 +77,8 @@ struct Observer : BrokerSessionObserver {
     void consuming() override {}
     void error_queue_silent(std::string_view) override {}
     void error_queue_answers() override {}
+    void error_queue_not_asked(std::string_view) override {}
+    void error_queue_asked() override {}
     void delivery_stuck(std::string_view) override {}
     void delivery_free() override {}
     void blocked(std::string_view) override {}

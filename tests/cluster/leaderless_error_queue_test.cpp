@@ -94,7 +94,11 @@ void check_told_while_consumed(const std::function<void(Cluster&)>& take) {
     CHECK(s.daemon.await_log(told, seconds(90)));
     WARN("told after " << since(taken).count() << " ms");
     CHECK(await([&] { return s.ready().starts_with("not ready: " + told); }));
+    CHECK(Served(s.daemon).get("/metrics").body.find("retryd_error_queue_silent 1") != std::string::npos);
     s.check_source_goes_on();
+    s.config.prefetch = 100;  // which takes another consumer
+    s.daemon.reload(s.config.yaml());
+    CHECK(s.daemon.await_log("in force from the next message on, connection kept"));
     std::this_thread::sleep_for(broker_gives_up);
     s.check_source_goes_on();
     CHECK(s.ready().starts_with("not ready: " + told));
@@ -143,5 +147,27 @@ TEST_CASE("an error queue that has no leader at the start: told as that, once, a
     s.cluster.give_majority_back();
     s.check_comes_back();
     s.check_no_message_is_blamed();
+    CHECK(s.daemon.terminate() == 0);
+}
+
+TEST_CASE("an error queue all of whose nodes are down at the start: told as that, once, and work goes on with them",
+          "[night]") {
+    Scene s;
+    REQUIRE(s.daemon.terminate() == 0);
+    s.cluster.leave_to(3, stress::error_queue);
+    s.cluster.kill(3);
+    s.config.uris.resize(1);
+    s.start();
+    // RabbitMQ 3.10 says so at once, and no more than over a message that it cannot hand over.
+    const std::string told = "the error queue '" + stress::error_queue + "' has not let the broker consume it";
+    CHECK(s.daemon.await_log(told, seconds(120)));
+    CHECK(s.ready().starts_with("not ready"));
+    CHECK(await([&] { return s.daemon.lines_with({told}) >= 2; }, seconds(120)));
+    CHECK(s.daemon.lines_with({"+00:00 error", told}) == 1);
+    CHECK(s.daemon.lines_with({"cannot hand over"}) == 0);
+    s.check_no_message_is_blamed();
+
+    s.cluster.start(3);
+    s.check_comes_back();
     CHECK(s.daemon.terminate() == 0);
 }

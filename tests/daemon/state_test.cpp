@@ -104,7 +104,8 @@ TEST_CASE("state: an error queue that does not answer is a fault and a reason no
     CHECK(reason_of(state) == "no answer");
     CHECK(faults_of(state) == std::vector<std::string>{"no answer"});
     state.blocked("low on memory");
-    CHECK(reason_of(state).empty());
+    CHECK(reason_of(state) == "no answer");  // it does not come back with the end of the alarm
+    CHECK(status_line(state.snapshot()) == "no answer. But " + why_blocked(state.snapshot()));
     state.unblocked();
     state.error_queue_answers();
     CHECK(reason_of(state).empty());

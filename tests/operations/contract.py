@@ -17,6 +17,7 @@ METRICS = {
     "retryd_confirm_seconds_count": {},
     "retryd_connected": {},
     "retryd_blocked": {},
+    "retryd_error_queue_silent": {},
     "retryd_reconnects_total": {},
     "retryd_requeued_total": {"cause": ("nacked", "returned", "unanswered", "detour_refused", "channel_closed", "stuck")},
     "retryd_queue_messages": {"queue": None, "role": ("rung", "detour", "held", "parked", "errors"), "delay": None},

@@ -130,6 +130,7 @@ TEST_CASE("metrics: every name of the contract, with its labels") {
                              "retryd_confirm_seconds_sum 0.049",
                              "retryd_connected 1",
                              "retryd_blocked 0",
+                             "retryd_error_queue_silent 0",
                              "retryd_reconnects_total 4",
                              R"(retryd_requeued_total{cause="nacked"} 0)",
                              R"(retryd_requeued_total{cause="unanswered"} 0)",

@@ -26,7 +26,8 @@ void check_clock(Checkup& checkup, core::Milliseconds ahead, const std::string& 
 void add_daemon_faults(Checkup& checkup, const telemetry::Status& daemon) {
     if (!daemon.ready) checkup.add(FindingCode::daemon_not_ready, "the daemon is not ready: " + daemon.reason, {});
     for (const telemetry::LastingFault& fault : daemon.faults) {
-        if (fault.code == "disconnected" && !daemon.ready) continue;
+        const bool is_reason = fault.code == "disconnected" || fault.text == daemon.reason;
+        if (is_reason && !daemon.ready) continue;
         if (fault.code == "blocked" && checkup.has_found(FindingCode::broker_alarm)) continue;
         if (fault.code == "reload") {
             checkup.add(FindingCode::reload_refused, fault.text, {});

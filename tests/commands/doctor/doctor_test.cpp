@@ -383,6 +383,10 @@ TEST_CASE("doctor: what the daemon says of itself, each fault once") {
     f.answer = status;
     f.broker.count("check queue retryd.errors", {7, 0});
     CHECK(f.only().cause == "the daemon is not ready: not connected");
+    status.reason = "no leader";
+    status.faults = {{{}, "no leader", "error queue"}};
+    f.answer = status;
+    CHECK(f.only().cause == "the daemon is not ready: no leader");
 }
 
 TEST_CASE("doctor: a daemon whose clock is off by more than a minute") {
