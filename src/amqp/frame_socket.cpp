@@ -304,9 +304,8 @@ void FrameSocket::throw_last_words() {
 void FrameSocket::accept_close(const amqp_connection_close_t& close) {
     closed_with_ = close.reply_code;
     const Clock::duration waited = consume_sent_at_ ? Clock::now() - *consume_sent_at_ : Clock::duration::zero();
-    const bool no_message_came = consume_sent_at_ && !consumed_;
     consume_unanswered_ = is_consume_unanswered(close.reply_code, view_of(close.reply_text),
-                                                std::chrono::floor<core::Milliseconds>(waited), no_message_came);
+                                                std::chrono::floor<core::Milliseconds>(waited));
     const std::string reason = std::to_string(close.reply_code) + ' ' + std::string{view_of(close.reply_text)};
     const auto kind =
         close.reply_code == core::reply_code::connection_forced ? Error::Kind::lost : Error::Kind::refused;

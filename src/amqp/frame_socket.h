@@ -166,10 +166,7 @@ class FrameSocket {
     int closed_with() const { return closed_with_; }
     /// For the next one: a basic.consume has been sent, or answered.
     void consume_sent();
-    void consume_answered() {
-        consume_sent_at_.reset();
-        consumed_ = true;
-    }
+    void consume_answered() { consume_sent_at_.reset(); }
     /// The reason was a quorum queue that did not answer a basic.consume, as one without a leader.
     bool consume_unanswered() const { return consume_unanswered_; }
 
@@ -203,7 +200,6 @@ class FrameSocket {
     bool heard_ = true;           // since heard_at_ was set
     int closed_with_ = 0;
     std::optional<Clock::time_point> consume_sent_at_;  // none is answered since
-    bool consumed_ = false;                             // one has been
     bool consume_unanswered_ = false;
 };
 

@@ -43,9 +43,8 @@ struct Inequivalent {
 std::optional<Inequivalent> parse_inequivalent(std::string_view text);
 
 /// Whether a connection was closed for want of an answer of a quorum queue to a basic.consume, as of one without a
-/// leader. `waited`: for that answer, as long as none has come; 0 where none is owed. `no_message_came`: nor has any
-/// other been answered on that connection, so that it can be over no message.
-bool is_consume_unanswered(int code, std::string_view text, core::Milliseconds waited, bool no_message_came);
+/// leader. `waited`: for that answer, as long as none has come; 0 where none is owed.
+bool is_consume_unanswered(int code, std::string_view text, core::Milliseconds waited);
 
 // `code` and `text` are the broker's.
 
@@ -73,8 +72,6 @@ std::string explain_busy_channel(const std::string& queue, core::Milliseconds si
 std::string explain_silent_error_queue(const std::string& queue);
 /// For an error queue of which nothing is answered that its members have to agree on, while it is consumed.
 std::string explain_leaderless_error_queue(const std::string& queue);
-/// For an error queue that cannot be asked for a further consumer while it is consumed; `why`: the broker's words.
-std::string explain_error_queue_not_asked(const std::string& queue, const std::string& why);
 /// For an error queue over which the broker ended the connection, since it did not answer a basic.consume.
 std::string explain_unanswered_consume(const std::string& queue);
 /// For an error queue that is consumed although the broker says that it has no consumer.

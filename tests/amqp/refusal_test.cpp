@@ -245,14 +245,12 @@ TEST_CASE("refusal: a channel that is closed for want of a permission says what 
 TEST_CASE("refusal: 541 for a basic.consume that a queue does not answer is told apart from 541 for a message") {
     using core::Milliseconds;
     const char* const bare = "INTERNAL_ERROR";
-    CHECK(amqp::is_consume_unanswered(541, bare, Milliseconds(65'000), false));  // RabbitMQ 3.10.8
-    CHECK(amqp::is_consume_unanswered(541, bare, Milliseconds(100), true));  // the same, all members' nodes are down
-    CHECK_FALSE(amqp::is_consume_unanswered(541, bare, Milliseconds(100), false));
-    CHECK_FALSE(amqp::is_consume_unanswered(541, bare, Milliseconds(0), false));
-    CHECK_FALSE(amqp::is_consume_unanswered(320, "CONNECTION_FORCED", Milliseconds(65'000), false));
-    CHECK_FALSE(amqp::is_consume_unanswered(530, "NOT_ALLOWED", Milliseconds(100), true));
+    CHECK(amqp::is_consume_unanswered(541, bare, Milliseconds(65'000)));  // RabbitMQ 3.10.8
+    CHECK_FALSE(amqp::is_consume_unanswered(541, bare, Milliseconds(100)));
+    CHECK_FALSE(amqp::is_consume_unanswered(541, bare, Milliseconds(0)));
+    CHECK_FALSE(amqp::is_consume_unanswered(320, "CONNECTION_FORCED", Milliseconds(65'000)));
     CHECK(amqp::is_consume_unanswered(541, "INTERNAL_ERROR - failed consuming from quorum queue 'q': noproc",
-                                      Milliseconds(100), false));
+                                      Milliseconds(100)));
 }
 
 TEST_CASE("refusal: an exchange that is not there is explained by what it was for") {
