@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "amqp/error.h"
-#include "core/reply_code.h"
 
 namespace retryd::amqp {
 namespace {
@@ -25,10 +24,7 @@ std::optional<ConsumerProbe::Result> ConsumerProbe::turn(core::SteadyTime now) {
     try {
         step();
     } catch (const Error& error) {
-        // Nothing else consumes on this connection: until the consumer is there, the broker ends it over no message.
-        const bool unanswered = connection_ != nullptr &&
-                                connection_->closed_with() == core::reply_code::internal_error && begun_ &&
-                                !has_consumer_;
+        const bool unanswered = connection_ != nullptr && connection_->consume_unanswered();
         connection_.reset();
         if (asking()) result_ = unanswered ? Result::unanswered : Result::unknown;
         why_unknown_ = error.what();
@@ -65,14 +61,12 @@ void ConsumerProbe::open() {
 
 void ConsumerProbe::begin() {
     begun_ = true;
-    has_consumer_ = false;
     connection_->open_channel(probe_channel);
     connection_->qos(probe_channel, 1);
     connection_->consume_at_priority(probe_channel, queue_, probe_tag, lowest_priority);
 }
 
 void ConsumerProbe::on_consume_ok() {
-    has_consumer_ = true;
     connection_->cancel(probe_channel, probe_tag);
 }
 

@@ -59,7 +59,6 @@ class ConsumerProbe : private Events {
     std::unique_ptr<Opening> opening_;
     std::unique_ptr<Connection> connection_;
     bool begun_ = false;  // the broker is asked
-    bool has_consumer_ = false;
     std::optional<Result> result_;
     std::string why_unknown_;
     core::SteadyTime due_{};

@@ -176,7 +176,9 @@ std::optional<Inequivalent> parse_inequivalent(std::string_view text) {
 
 /// RabbitMQ 4.3.6 says "INTERNAL_ERROR - timed out consuming from quorum queue 'q' in vhost '/': …", or "failed
 /// consuming from …" where the queue's process is not there. 3.10.8 says INTERNAL_ERROR and no more, as both do over a
-/// message that they cannot hand over; but by then it has waited for the queue for 65 s.
+/// message that they cannot hand over; but by then it has waited for the queue for 65 s. Where the nodes of all members
+/// are down it says so at once (3.10.8, {badmatch,{error,nodedown}}), which cannot be told from such a message: the
+/// message may end the connection before the answer to the basic.consume is sent (3.10.8, 4.3.6).
 bool is_consume_unanswered(int code, std::string_view text, core::Milliseconds waited) {
     constexpr core::Milliseconds longest_answer{20'000};
     if (code != core::reply_code::internal_error) return false;
@@ -300,6 +302,15 @@ std::string explain_leaderless_error_queue(const std::string& queue) {
            "consume it. While that lasts, nothing comes from it: what is rejected is neither retried nor parked, and "
            "nothing is lost. " +
            find_leader(queue) + ". retryd goes on by itself when it answers";
+}
+
+std::string explain_error_queue_not_asked(const std::string& queue, const std::string& why) {
+    return "the error queue " + core::quoted(queue) +
+           " is consumed, but cannot be asked whether most of its members agree: " + why +
+           ". Should it lose its leader or its majority, retryd notices that late, or never: nothing would come from "
+           "it. That question takes a connection of its own ('retryd probe') with a channel: rabbitmqctl "
+           "list_user_limits, list_vhost_limits and environment (connection_max) show the limits. retryd tries it "
+           "again every few minutes";
 }
 
 std::string explain_unanswered_consume(const std::string& queue) {

@@ -72,6 +72,8 @@ std::string explain_busy_channel(const std::string& queue, core::Milliseconds si
 std::string explain_silent_error_queue(const std::string& queue);
 /// For an error queue of which nothing is answered that its members have to agree on, while it is consumed.
 std::string explain_leaderless_error_queue(const std::string& queue);
+/// For an error queue that cannot be asked for a further consumer while it is consumed; `why`: the broker's words.
+std::string explain_error_queue_not_asked(const std::string& queue, const std::string& why);
 /// For an error queue over which the broker ended the connection, since it did not answer a basic.consume.
 std::string explain_unanswered_consume(const std::string& queue);
 /// For an error queue that is consumed although the broker says that it has no consumer.

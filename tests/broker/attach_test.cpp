@@ -207,9 +207,11 @@ TEST_CASE("attach: a work queue whose failures come by a source alone is left ou
     const CommandResult again = s.run("attach");
     CHECK(again.code == 0);
     CHECK(again.says({"1 attached, 1 by source; nothing to set"}));
-    const CommandResult found = s.doctor_that_says({"nothing found that would keep a rejected message"});
+    const bool old = version_of(s.client) < Version{3, 10};  // of which doctor always warns
+    const CommandResult found =
+        s.doctor_that_says({old ? "0 problems, 1 warning" : "nothing found that would keep a rejected message"});
     INFO(found.out);
-    CHECK(found.code == 0);
+    CHECK(found.code == (old ? 2 : 0));
     CHECK(found.says({"Note: what fails in " + s.work + " comes by a source alone, as the entry says"}));
     s.reload();
     CHECK(s.daemon.await_log("in force from the next message on"));

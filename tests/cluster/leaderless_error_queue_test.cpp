@@ -149,25 +149,3 @@ TEST_CASE("an error queue that has no leader at the start: told as that, once, a
     s.check_no_message_is_blamed();
     CHECK(s.daemon.terminate() == 0);
 }
-
-TEST_CASE("an error queue all of whose nodes are down at the start: told as that, once, and work goes on with them",
-          "[night]") {
-    Scene s;
-    REQUIRE(s.daemon.terminate() == 0);
-    s.cluster.leave_to(3, stress::error_queue);
-    s.cluster.kill(3);
-    s.config.uris.resize(1);
-    s.start();
-    // RabbitMQ 3.10 says so at once, and no more than over a message that it cannot hand over.
-    const std::string told = "the error queue '" + stress::error_queue + "' has not let the broker consume it";
-    CHECK(s.daemon.await_log(told, seconds(120)));
-    CHECK(s.ready().starts_with("not ready"));
-    CHECK(await([&] { return s.daemon.lines_with({told}) >= 2; }, seconds(120)));
-    CHECK(s.daemon.lines_with({"+00:00 error", told}) == 1);
-    CHECK(s.daemon.lines_with({"cannot hand over"}) == 0);
-    s.check_no_message_is_blamed();
-
-    s.cluster.start(3);
-    s.check_comes_back();
-    CHECK(s.daemon.terminate() == 0);
-}
