@@ -182,6 +182,7 @@ TEST_CASE("messages that RabbitMQ cannot hand over for any reason leave one afte
 TEST_CASE("where the error queue of an earlier retryd has no limit that is reached, the policy that mends it is told",
           "[slow][two-versions]") {
     Attack s;
+    if (s.version < Version{3, 10}) return;  // whose quorum queues know no strategy
     Table arguments = {{"x-queue-type", longstr("quorum")},
                        {"x-dead-letter-exchange", longstr("")},
                        {"x-dead-letter-routing-key", longstr(s.config.catch_all)},

@@ -36,6 +36,7 @@ bool confirms_lost(TestBed& bed) {
 }
 
 bool refused(TestBed& bed) {
+    bed.ledger.parking_may_be_refused();
     return at_some(bed, confirm(), fault::nack(), 0);
 }
 

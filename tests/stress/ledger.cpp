@@ -81,7 +81,8 @@ void Ledger::done(const std::string& queue, const Received& message) {
 void Ledger::judge_parked(const Line& line, const std::string& queue, const Received& message) {
     const std::string reason = test::text_header(message, "retryd-parked-reason");
     const bool catch_all = queue.empty();
-    const bool right_place = catch_all ? reason == "queue-gone" || reason == "unpublishable" : line.queue == queue;
+    const bool for_catch_all = parking_may_be_refused_ || reason == "queue-gone" || reason == "unpublishable";
+    const bool right_place = catch_all ? for_catch_all : line.queue == queue;
     const bool too_early = reason == "attempts-exhausted" && test::long_header(message, "retryd-attempt") <= steps_;
     if (!right_place || too_early) {
         wrong_.push_back(told(message) + " of " + line.queue + " was parked " +
@@ -96,6 +97,11 @@ void Ledger::parked(const std::string& queue, const Received& message) {
     judge_parked(*line, queue, message);
     ++line->parked;
     ++reasons_[test::text_header(message, "retryd-parked-reason")];
+}
+
+void Ledger::parking_may_be_refused() {
+    const std::lock_guard lock(mutex_);
+    parking_may_be_refused_ = true;
 }
 
 void Ledger::left(const std::string& place, const Received& message) {

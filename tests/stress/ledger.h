@@ -48,6 +48,8 @@ class Ledger {
     void done(const std::string& queue, const test::Received& message);
     /// It was in the parking queue of that work queue; of none: in the catch-all.
     void parked(const std::string& queue, const test::Received& message);
+    /// From now on a parking queue may have refused what retryd published to it: then the catch-all takes it.
+    void parking_may_be_refused();
     /// It is still in that queue, or on that rung.
     void left(const std::string& place, const test::Received& message);
 
@@ -75,6 +77,7 @@ class Ledger {
 
     int steps_;
     mutable std::mutex mutex_;
+    bool parking_may_be_refused_ = false;
     std::vector<Line> lines_;
     std::size_t done_count_ = 0;
     std::map<std::string, std::size_t> reasons_;
