@@ -9,6 +9,7 @@
 #   [slow]        begins early, so that nobody waits for it in the end
 #   [serial]      it keeps all processors busy for long: nothing runs beside it
 #   [two-versions]  RabbitMQ 4.0 does there what 4.3 does: on 4.0 at night
+#   [since-3.10]  what it is about, earlier versions do not have; so [since-4.0], [since-4.3]
 #   [one-version] what it is about is retryd's for the most part: on the newest version in every run, on the others at night
 #   [night]       takes too long for every run: at night, those of the suite broker on 3.10 and the newest version, with
 #                 [one-version] on the newest, with [every-version] on all
@@ -46,7 +47,7 @@ cases_with("~[.]" cases)
 if(NOT cases)
   message(FATAL_ERROR "${PROGRAM} lists no test case")
 endif()
-foreach(tag own-broker tls 3.8 threads slow serial one-version two-versions night every-version)
+foreach(tag own-broker tls 3.8 threads slow serial one-version two-versions night every-version since-3.10 since-4.0 since-4.3)
   cases_with("[${tag}]" with_${tag})
 endforeach()
 
@@ -61,6 +62,15 @@ foreach(case IN LISTS cases)  # the versions in turn: all brokers have about as 
       set(versions ${newest})
     endif()
   endif()
+  foreach(first 3.10 4.0 4.3)
+    if(case IN_LIST with_since-${first})
+      foreach(version IN LISTS versions)
+        if(version VERSION_LESS first)
+          list(REMOVE_ITEM versions ${version})
+        endif()
+      endforeach()
+    endif()
+  endforeach()
   foreach(version IN LISTS versions)
     string(REPLACE "<semicolon>" ";" title "${case}")
     string(REPLACE "<open>" "[" title "${title}")
@@ -82,7 +92,7 @@ foreach(case IN LISTS cases)  # the versions in turn: all brokers have about as 
       string(APPEND properties " COST 100")
     endif()
     if(case IN_LIST with_slow)
-      set(timeout 600)
+      set(timeout 900)
     endif()
     if(case IN_LIST with_serial)
       string(APPEND properties " RUN_SERIAL TRUE")

@@ -171,16 +171,15 @@ class SendOrPark {
         if (!report_.fault.empty()) return std::move(report_);
         for (const WaitingRung& rung : scene_.found.rungs) {
             const bool enough = scene_.options.first && report_.done >= *scene_.options.first;
-            if (enough || rung.messages == 0 || stop_.pending()) continue;
+            if (enough || rung.messages == 0) continue;
             WaitingResult& result = report_.results.emplace_back(WaitingResult{rung.queue, rung.messages, 0, {}});
             const std::set<std::string> work_queues = work_queues_on(rung, result);
-            result.run.end = WaitingEnd::all;
-            if (scene_.options.dry_run || work_queues.empty()) continue;
+            result.run.end = stop_.pending() ? WaitingEnd::interrupted : WaitingEnd::all;
+            if (scene_.options.dry_run || work_queues.empty() || stop_.pending()) continue;
             work_on(rung, work_queues, result);
             report_.done += result.run.counts.done;
             if (!result.run.fault.empty()) break;
         }
-        report_.stopped = stop_.pending();
         return std::move(report_);
     }
 
@@ -295,8 +294,13 @@ std::string why_it_ended(const WaitingResult& result) {
     return "";
 }
 
+bool WaitingReport::stopped() const {
+    return std::any_of(results.begin(), results.end(),
+                       [](const WaitingResult& result) { return result.run.end == WaitingEnd::interrupted; });
+}
+
 bool WaitingReport::ok() const {
-    return fault.empty() && !stopped && std::all_of(results.begin(), results.end(), went_well);
+    return fault.empty() && std::all_of(results.begin(), results.end(), went_well);
 }
 
 WaitingReport send_or_park(const config::Settings& settings, const WaitingOptions& options, bool park, StopSign stop,
@@ -358,6 +362,7 @@ void print_waiting(const WaitingReport& report, bool colour, std::ostream& out) 
         if (report.dry_run) {
             out << "  " << result.selected << " of " << counted(result.waiting, "message", "messages") << " would be "
                 << (report.park ? "parked" : "sent home") << '\n';
+            if (result.run.end == WaitingEnd::interrupted) out << "  Interrupted: not all were looked at.\n";
             continue;
         }
         print_table(rows_of(result, report.park), "  ", out);

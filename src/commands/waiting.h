@@ -67,13 +67,13 @@ struct WaitingResult {
 struct WaitingReport {
     bool park = false;
     bool dry_run = false;
-    bool stopped = false;  // the user stopped it
-    std::string fault;     // why nothing was done at all; empty if something was
+    std::string fault;  // why nothing was done at all; empty if something was
     std::vector<WaitingResult> results = {};
     std::set<std::string> notes = {};
     std::vector<std::string> not_seen = {};
     std::size_t done = 0;
 
+    bool stopped() const;  // by the user, before the selected messages of every rung were reached
     bool ok() const;
 };
 

@@ -56,6 +56,10 @@ class Broker : private ErrorQueueWatch::Commands {
             pass(Milliseconds(500));
         return now_ - begin;
     }
+    void lose_majority() {
+        probed = Probed::unanswered;
+        until(State::leaderless);
+    }
 
   private:
     void look() override {
@@ -123,8 +127,7 @@ TEST_CASE("error queue: a consumer that it does not give within seconds means no
 
 TEST_CASE("error queue: after the broker has given up waiting it is asked again") {
     Broker broker;
-    broker.probed = Probed::unanswered;
-    broker.until(State::leaderless);
+    broker.lose_majority();
     const int before = broker.probes;
     broker.pass(minute);
     CHECK(broker.watch.state() == State::leaderless);
@@ -159,8 +162,7 @@ TEST_CASE("error queue: as long as ours has no room it is asked for no other con
 
 TEST_CASE("error queue: one without a majority is not looked at while it cannot be asked, nor ours its consumer gone") {
     Broker broker;
-    broker.probed = Probed::unanswered;
-    broker.until(State::leaderless);
+    broker.lose_majority();
     broker.may_probe = false;
     broker.consumers = 0;
     broker.pass(10 * minute);
@@ -186,8 +188,7 @@ TEST_CASE("error queue: a connection that takes long to open tells nothing of th
 TEST_CASE("error queue: one without a majority stays so, and ours its consumer, when the question is cut off") {
     Broker broker;
     broker.consumers = 0;
-    broker.probed = Probed::unanswered;
-    broker.until(State::leaderless);
+    broker.lose_majority();
     broker.probed = Probed::unknown;  // no connection is to be had, or somebody closes it each time
     const int before = broker.probes;
     broker.pass(10 * minute);

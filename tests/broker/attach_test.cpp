@@ -104,9 +104,8 @@ TEST_CASE("attach --apply: what the policies in effect say stays, for its queues
 }
 
 TEST_CASE("attach --apply: quorum queues get at-least-once, and keep dropping the oldest where they do",
-          "[two-versions]") {
+          "[two-versions][since-3.10]") {
     Attached s;
-    if (!s.has_quorum_ttl()) return;
     const std::string paid = s.plain_queue("paid", {{"x-queue-type", longstr("quorum")}});
     const std::string capped =
         s.plain_queue("capped", {{"x-queue-type", longstr("quorum")}, {"x-max-length", int32(2)}});
@@ -274,10 +273,11 @@ TEST_CASE("attach --apply: a user who may not set policies is told which right i
     CHECK(s.run("attach --apply", management).code == 0);
 }
 
+// Before 3.10 there is no guard.
 TEST_CASE(
     "attach: more names than one pattern may have are attached and guarded, and a policy for all queues deletes "
     "nothing of retryd's",
-    "[slow][one-version]") {
+    "[slow][one-version][since-3.10]") {
     Attached s;
     std::vector<std::string> queues;
     for (int i = 0; i < 20; ++i)
@@ -294,7 +294,6 @@ TEST_CASE(
     REQUIRE(attach.code == 0);
     CHECK(attach.says({"Policy " + s.general() + ".2: new, set"}));
     CHECK(s.run("attach").says({"nothing to set"}));
-    if (!s.has_quorum_ttl()) return;  // before 3.10 there is no guard
     CHECK(attach.says({"Policy " + s.own("guard") + ".2: new, set"}));
 
     std::vector<std::string> own{s.config.catch_all};

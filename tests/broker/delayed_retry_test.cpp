@@ -47,23 +47,17 @@ struct DelayedRetry : Scenario {
     Received last;
 };
 
-bool delays_by_itself() {
-    return version_of(Client(broker_address())) >= Version{4, 3};
-}
-
 }  // namespace
 
 TEST_CASE("RabbitMQ 4.3's delayed retry: basic.reject with requeue waits longer each time by the same time",
-          "[one-version]") {
-    if (!delays_by_itself()) return;
+          "[one-version][since-4.3]") {
     DelayedRetry s("all");
     for (int attempt = 1; attempt <= 4; ++attempt)
         CHECK(s.after_reject() >= attempt * least - milliseconds(20));
 }
 
 TEST_CASE("RabbitMQ 4.3's delayed retry: basic.nack with requeue is no attempt, and waits no longer each time",
-          "[one-version]") {
-    if (!delays_by_itself()) return;
+          "[one-version][since-4.3]") {
     DelayedRetry s("all");
     for (int again = 0; again < 3; ++again)
         s.after_nack();
@@ -73,8 +67,8 @@ TEST_CASE("RabbitMQ 4.3's delayed retry: basic.nack with requeue is no attempt, 
     CHECK(shortest < 3 * least);
 }
 
-TEST_CASE("RabbitMQ 4.3's delayed retry: what is rejected without requeue is dead-lettered at once", "[one-version]") {
-    if (!delays_by_itself()) return;
+TEST_CASE("RabbitMQ 4.3's delayed retry: what is rejected without requeue is dead-lettered at once",
+          "[one-version][since-4.3]") {
     DelayedRetry s("all");
     s.worker.reject(s.last);
     CHECK(s.take(s.dead).body == "x");

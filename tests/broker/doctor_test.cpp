@@ -228,7 +228,7 @@ TEST_CASE("doctor: finds policies that would throw away or shorten what waits", 
     s.stop();
 }
 
-TEST_CASE("doctor: each command that it prints mends what it is printed for", "[one-version]") {
+TEST_CASE("doctor: each command that it prints mends what it is printed for", "[one-version][since-3.10]") {
     Patient s;
     const std::string none = s.plain_queue("none");
     const std::string elsewhere = s.plain_queue("elsewhere");
@@ -239,7 +239,6 @@ TEST_CASE("doctor: each command that it prints mends what it is printed for", "[
     s.mend("no-dead-letter-exchange");
     policy(elsewhere, R"({"dead-letter-exchange": "team.dlx"})");
     s.mend("other-dead-letter-exchange");
-    if (!s.has_quorum_ttl()) return;
     s.plain_queue("later", {{"x-queue-type", longstr("quorum")}});
     s.mend("at-most-once");
     clear_policy(s.guard());
@@ -253,9 +252,8 @@ TEST_CASE("doctor: each command that it prints mends what it is printed for", "[
 
 TEST_CASE(
     "doctor: with the guard that it asks for, a policy that is made for all queues deletes nothing that is parked",
-    "[one-version]") {
+    "[one-version][since-3.10]") {
     Patient s;
-    if (!s.has_quorum_ttl()) return;
     s.start_unguarded();
     CHECK(s.doctor().says({"Warning: no policy of high priority guards", "[unguarded]"}));
     s.mend("unguarded");
@@ -280,9 +278,8 @@ TEST_CASE(
 }
 
 TEST_CASE("doctor: a queue that is made later under a glob is told of until it is attached at-least-once",
-          "[one-version]") {
+          "[one-version][since-3.10]") {
     Patient s;
-    if (!s.has_quorum_ttl()) return;
     s.retry(s.queue_name("late.*"), {"1h"});
     s.start();
     CHECK(s.doctor_that_ends_with(s.healthy_code()).code == s.healthy_code());
@@ -294,8 +291,9 @@ TEST_CASE("doctor: a queue that is made later under a glob is told of until it i
     s.stop();
 }
 
+// Before 3.10 such a policy is none for quorum queues, and nothing of it is copied.
 TEST_CASE("doctor: a copy of a policy that is changed or deleted later is told, and its command mends it",
-          "[one-version]") {
+          "[one-version][since-3.10]") {
     Patient s;
     const std::string copied = s.plain_queue("copied", {{"x-queue-type", longstr("quorum")}});
     const std::string other = s.plain_queue("other");
@@ -338,9 +336,8 @@ TEST_CASE("doctor: a harmful policy of the highest priority there is is lowered 
 }
 
 TEST_CASE("doctor: an error queue without a delivery limit that a message reaches gets one by the printed command",
-          "[one-version]") {
+          "[one-version][since-3.10]") {
     Patient s;
-    if (!s.has_quorum_ttl()) return;
     s.client.declare_queue(s.config.error_queue, {{"x-queue-type", longstr("quorum")},
                                                   {"x-dead-letter-exchange", longstr("")},
                                                   {"x-dead-letter-routing-key", longstr(s.config.catch_all)},
@@ -424,9 +421,8 @@ TEST_CASE("doctor: finds rungs that a former configuration left over", "[slow][o
     s.stop();
 }
 
-TEST_CASE("doctor: finds RabbitMQ's own delayed retry in effect on a work queue", "[two-versions]") {
+TEST_CASE("doctor: finds RabbitMQ's own delayed retry in effect on a work queue", "[two-versions][since-4.3]") {
     Patient s;
-    if (version_of(s.client) < Version{4, 3}) return;
     policy(s.quorum, R"({"delayed-retry-type": "all", "delayed-retry-min": 1000})");
     s.start();
     const CommandResult result = s.doctor();
@@ -466,10 +462,10 @@ TEST_CASE("doctor: a management API that does not let the user in leaves nothing
     s.stop();
 }
 
+// RabbitMQ 3.8 has no streams.
 TEST_CASE("doctor: finds a stream in the place of a work queue, and a parking queue of an earlier RabbitMQ",
-          "[two-versions]") {
+          "[two-versions][since-3.10]") {
     Patient s;
-    if (!s.has_quorum_ttl()) return;  // nor streams
     const std::string stream = s.plain_queue("stream", {{"x-queue-type", longstr("stream")}});
     s.retry(stream, {"1h"});
     s.client.declare_queue(s.parking_of(s.classic),

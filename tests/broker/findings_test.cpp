@@ -190,9 +190,8 @@ TEST_CASE("findings: a daemon without a management API makes no checks and says 
 }
 
 TEST_CASE("findings: messages whose work queue is gone are held by the broker, counted, shown and named",
-          "[slow][one-version]") {
+          "[slow][one-version][since-3.10]") {
     Checked s;
-    if (!s.has_quorum_ttl()) return;
     const std::string sms = s.work_queue("sms");
     s.retry(sms, {"10s"});
     s.start();

@@ -33,9 +33,8 @@ bool takes_one(const std::string& queue) {
 }  // namespace
 
 TEST_CASE("a parking queue that a policy limits refuses what comes, and throws out nothing that is parked",
-          "[two-versions]") {
+          "[two-versions][since-3.10]") {
     Scenario s;
-    if (!s.has_quorum_ttl()) return;
     const std::string work = s.work_queue("work");
     s.retry(work, {"100ms"});
     s.start();

@@ -88,8 +88,9 @@ TEST_CASE("a queue of somebody else's with the name of one of held messages: not
     }
 }
 
+// Before 3.10 retryd's own has no other arguments than every quorum queue with a single active consumer.
 TEST_CASE("an entry holds in a queue that somebody else has declared otherwise: nothing of it is looked at",
-          "[one-version]") {
+          "[one-version][since-3.10]") {
     ForeignScene s({{"x-delivery-limit", int32(20)}});
     s.config.management_url = management_url();
     s.retry(s.work, {"100ms"});
@@ -98,9 +99,10 @@ TEST_CASE("an entry holds in a queue that somebody else has declared otherwise: 
     CHECK(s.looks() == 0);
 }
 
+// Before 3.10 it has all of retryd's.
 TEST_CASE(
     "without the arguments of retryd's but those that every version has, and messages of theirs, gets one look a run",
-    "[one-version]") {
+    "[one-version][since-3.10]") {
     ForeignScene s({});
     s.config.management_url = management_url();
     s.retry(s.work, {"100ms"});
@@ -133,7 +135,9 @@ TEST_CASE("a queue that retryd has made, and a message of somebody else's in it:
     s.stop();
 }
 
-TEST_CASE("a reload ends the hold while the queue of held messages is full: nobody has paid", "[one-version]") {
+// Before 3.10 quorum queues do not refuse.
+TEST_CASE("a reload ends the hold while the queue of held messages is full: nobody has paid",
+          "[one-version][since-3.10]") {
     HeldScene s;
     s.start();
     REQUIRE(await([&] { return s.exists(held_of(s.work)); }));

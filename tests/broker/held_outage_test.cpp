@@ -221,13 +221,13 @@ TEST_CASE("a dependency dies in the midst of traffic and comes back: nothing par
 }
 
 TEST_CASE("20,000 messages and five minutes of outage: nothing parked, no attempt spent, no flood",
-          "[night][one-version]") {
+          "[slow][night][one-version]") {
     const char* const shorter = std::getenv("RETRYD_OUTAGE_SECONDS");  // to try out a change
     OutageScene s("{of: 20, within: 30s, probe: 10s, release: 50/s}", seconds(10));
     prove(s, 60, seconds(15), seconds(shorter == nullptr ? 300 : std::stoi(shorter)));
 }
 
-TEST_CASE("the same five minutes without `outage`: most of them are parked", "[night][one-version]") {
+TEST_CASE("the same five minutes without `outage`: most of them are parked", "[slow][night][one-version]") {
     OutageScene s;
     s.entry().outage.clear();
     s.start();

@@ -90,7 +90,7 @@ TEST_CASE("commands tell of queues whose names are too long to be refused", "[on
 }
 
 TEST_CASE("a queue with the name of a rung, and an argument that is too long to be told, holds up its own work queue",
-          "[one-version]") {
+          "[one-version][since-3.10]") {
     LongNames s;
     const std::string own = s.work_queue("glob.own", {{"x-message-ttl", int32(1)}});
     // As retryd declares it, so that this one is the first difference: with it the text has fewer than 255 letters, but

@@ -426,9 +426,8 @@ TEST_CASE("misconfiguration: without an answer of the management API a glob's wo
 }
 
 TEST_CASE("misconfiguration: producers and consumers of AMQP 1.0 are a note, which changes no exit code",
-          "[one-version]") {
+          "[one-version][since-4.0]") {
     Misconfigured s;
-    if (version_of(s.client) < Version{4, 0}) return;
     const std::string orders = s.plain_queue("orders");
     const std::string mails = s.plain_queue("mails");
     s.retry(orders, {"1h"});

@@ -203,9 +203,10 @@ TEST_CASE("a rung that stops to answer while much is under way to it holds up no
     s.stop();
 }
 
-TEST_CASE("a parking queue that refuses holds up nobody: the catch-all takes its messages", "[one-version]") {
+// Before 3.10 quorum queues do not refuse.
+TEST_CASE("a parking queue that refuses holds up nobody: the catch-all takes its messages",
+          "[one-version][since-3.10]") {
     Neighbours s;
-    if (!s.has_quorum_ttl()) return;  // before, quorum queues do not refuse
     s.begin();
     const FullQueue full(Scenario::parking_of(s.bad));
     constexpr int messages = 700;
@@ -252,11 +253,11 @@ TEST_CASE("a parking exchange that is deleted holds up nobody: the catch-all tak
     CHECK(s.depth(s.config.catch_all) == messages);
 }
 
+// Before 3.10 detours are classic queues: all that waits on one returns at once.
 TEST_CASE("100,000 messages for a full rung hold up no other once they are out of the error queue",
-          "[night][one-version]") {
+          "[night][one-version][since-3.10]") {
     constexpr int messages = 100'000;
     Neighbours s;
-    if (!s.has_quorum_ttl()) return;  // before, detours are classic: all that waits on one returns at once
     s.start();
     const FullQueue full(s.bad_rung());
     const std::uint32_t filling = s.depth(s.bad_rung());

@@ -201,9 +201,8 @@ TEST_CASE("a parking queue with other arguments: what belongs there goes to the 
 }
 
 TEST_CASE("queues made under 3.x, without x-delivery-limit, are accepted with a warning that names the policy",
-          "[3.8]") {
+          "[3.8][since-4.0]") {
     Scenario s;
-    if (!from_4_0(s)) return;
     const std::string work = s.work_queue("work");
     Table error_queue = returned_by_the_default_exchange(s.config.catch_all);
     error_queue.push_back({"x-queue-type", longstr("quorum")});
@@ -222,9 +221,9 @@ TEST_CASE("queues made under 3.x, without x-delivery-limit, are accepted with a 
 
 TEST_CASE(
     "queues with x-delivery-limit -1, as earlier builds of retryd made them, are used as they are; a warning where it "
-    "does harm") {
+    "does harm",
+    "[since-4.0]") {
     Scenario s;
-    if (!from_4_0(s)) return;
     const std::string work = s.work_queue("work");
     const auto older = [](Table arguments) {
         arguments.push_back({"x-queue-type", longstr("quorum")});

@@ -138,9 +138,8 @@ TEST_CASE("thirty messages at once that RabbitMQ cannot hand over are out of the
 }
 
 TEST_CASE("two hundred messages at once that RabbitMQ cannot hand over are rejected together",
-          "[serial][slow][night]") {
+          "[serial][slow][night][since-4.0]") {
     UndeliverableFlood s;
-    if (version_of(s.client) < Version{4, 0}) return;
     const std::uint32_t bad = this_many("RETRYD_UNDELIVERABLE", 200);
     notice(s, bad, seconds(400));
     check_rejected(s.daemon, bad);
@@ -240,7 +239,10 @@ TEST_CASE("a flood of small hostile messages loses none of a neighbour's where t
     check_flood_of_hostile_ones("classic");
 }
 
-TEST_CASE("parked commands find what cannot be handed over among many large messages, and drop it", "[slow][night]") {
+// RabbitMQ 3.10.8 does not end the connection over such a message behind a large one: its channel stays silent, and the
+// commands say after a minute that not all was looked at.
+TEST_CASE("parked commands find what cannot be handed over among many large messages, and drop it",
+          "[slow][night][one-version]") {
     const std::uint32_t large = this_many("RETRYD_LARGE", 60);
     constexpr std::uint32_t for_each_bad = 20;
     const std::uint32_t bad = (large + for_each_bad - 1) / for_each_bad;

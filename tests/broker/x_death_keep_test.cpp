@@ -180,10 +180,9 @@ TEST_CASE("x_death: keep: a CC that stands in too many headers to fit a frame en
 }
 
 TEST_CASE("x_death: keep: what dies without a rejection is not taken for a cycle, and each reason is counted",
-          "[one-version]") {
+          "[one-version][since-3.10]") {
     Scenario s;
     const std::string work = s.quorum_work_queue("work", {{"x-message-ttl", int64(300)}});
-    if (!s.has_quorum_ttl()) return;
     s.retry(work, {"100ms", "1s", "100ms", "100ms"});
     s.entry().x_death = "keep";
     s.entry().on = "{expired: retry}";

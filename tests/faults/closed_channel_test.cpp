@@ -96,7 +96,6 @@ TEST_CASE("an error queue that is deleted while messages go through it: it is ma
 TEST_CASE("a consumer that the broker gives up because an ack is missing: consumed anew, and nothing is lost",
           "[own-broker]") {
     ThroughFaults s;
-    if (version_of(s.client) < Version{3, 10}) return;  // has no such time-out yet
     std::optional<QueuePolicy> policy;
     const BrokerSetting timeout("consumer_timeout", "1000");
     const BrokerSetting look("channel_tick_interval", "300");

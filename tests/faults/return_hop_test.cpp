@@ -56,7 +56,6 @@ TEST_CASE("messages on a rung come back while no daemon runs", "[own-broker]") {
 TEST_CASE("a work queue that refuses what comes back, being full: it stays on its rung and comes when there is room",
           "[own-broker]") {
     QuickReturn s;
-    if (!s.has_quorum_ttl()) return;  // classic rungs: the broker loses it
     s.client.delete_queue(s.other);
     s.work_queue("other", {{"x-max-length", int32(1)}, {"x-overflow", longstr("reject-publish")}});
     s.client.publish("", s.other, {.body = "full", .properties = {.message_id = "full"}});
@@ -70,7 +69,6 @@ TEST_CASE("a work queue that refuses what comes back, being full: it stays on it
 TEST_CASE("a work queue that is deleted, and made again: what waited for it on a rung of its own comes back",
           "[own-broker]") {
     QuickReturn s;
-    if (!s.has_quorum_ttl()) return;  // classic rungs: the broker loses it
     s.client.delete_queue(s.other);
     s.put_on_rung(40, "3s");
     s.await_expiry("3s");
@@ -82,7 +80,6 @@ TEST_CASE("a work queue that is deleted, and made again: what waited for it on a
 TEST_CASE("a return exchange that is deleted under way: made again, what waits on shared rungs comes back",
           "[own-broker]") {
     QuickReturn s;
-    if (!s.has_quorum_ttl()) return;  // classic rungs: the broker loses what leaves them before that
     s.config.ladders.clear();
     s.config.entries.clear();
     const std::string ladder = s.share({s.work, s.queue_name("oth*")}, {"4s"});
@@ -102,7 +99,6 @@ TEST_CASE("a return exchange that is deleted under way: made again, what waits o
 
 TEST_CASE("what a rung returns comes back under an alarm, too", "[own-broker]") {
     QuickReturn s;
-    if (!s.has_quorum_ttl()) return;  // classic rungs: nothing keeps a message on one until the alarm is there
     s.client.delete_queue(s.other);
     s.put_on_rung(10, "3s");
     const Alarm memory(Alarm::Cause::memory);

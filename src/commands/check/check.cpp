@@ -145,7 +145,8 @@ void print_management(const config::Management& management, const Bold& bold, st
 
 void print_http(const config::Http& http, const Bold& bold, std::ostream& out) {
     out << '\n' << bold("Metrics, health, status page") << '\n';
-    print_table({{"http://" + config::to_string(http)}}, "  ", out);
+    const char* const chosen = " (0: a free port, chosen at start; the log names it)";
+    print_table({{"http://" + config::to_string(http) + (http.port == 0 ? chosen : "")}}, "  ", out);
     if (!http.admin) return;
     out << "  Whoever knows the password of http.admin manages parked messages there; a sign-in lasts "
         << core::format_duration(http.admin->session) << ".\n";

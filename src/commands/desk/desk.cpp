@@ -391,7 +391,7 @@ admin::DeskOutcome waiting_outcome(const WaitingReport& report) {
     if (!report.fault.empty()) return failure_of(report.fault);
     admin::DeskOutcome outcome;
     outcome.ok = report.ok();
-    outcome.stopped = report.stopped;
+    outcome.stopped = report.stopped();
     outcome.done = report.done;
     outcome.result = telemetry::to_safe_json(json_of(report));
     return outcome;
@@ -414,7 +414,6 @@ std::set<std::string> destinations_of(const std::string& run) {
 }
 
 void merge(WaitingReport& into, WaitingReport&& more) {
-    into.stopped = into.stopped || more.stopped;
     if (into.fault.empty()) into.fault = std::move(more.fault);
     into.done += more.done;
     for (WaitingResult& result : more.results)
@@ -439,7 +438,7 @@ admin::DeskOutcome desk_undo(DeskScene& scene) {
     for (const std::string& queue : queues) {
         options.queue = queue;
         merge(report, send_or_park(scene.settings, options, true, scene.stop, scene.progress));
-        if (report.stopped || !report.fault.empty()) break;
+        if (report.stopped() || !report.fault.empty()) break;
     }
     return waiting_outcome(report);
 }
