@@ -36,7 +36,7 @@ function(retryd_broker name version kind)
   math(EXPR number "1 - ${number}")
   set_property(GLOBAL PROPERTY RETRYD_BROKERS ${number})
   set_tests_properties("${name} starts" PROPERTIES FIXTURES_SETUP ${name} LABELS fixture COST 1000 TIMEOUT 900
-                       RESOURCE_LOCK broker-start-${number})
+                       RESOURCE_LOCK broker-start-${number} DEPENDS "${builds_before_brokers}")
   set_tests_properties("${name} ends" PROPERTIES FIXTURES_CLEANUP ${name} LABELS fixture TIMEOUT 120)
   if(version IN_LIST may_lack_root)
     set_tests_properties("${name} starts" PROPERTIES SKIP_RETURN_CODE 77)
@@ -44,6 +44,7 @@ function(retryd_broker name version kind)
 endfunction()
 
 set_property(GLOBAL PROPERTY RETRYD_BROKERS 0)
+set(builds_before_brokers "tsan builds;fuzz builds;instructions builds")  # where they are asked for
 
 # Each version has one broker for all tests that harm nobody, and one for those that restart it, change its limits or raise
 # its alarms: tag [own-broker].

@@ -71,10 +71,10 @@ bool HeadRejection::try_all() {
         taken_ = std::exchange(proven_, {});
         return false;
     }
-    for (const amqp10::Taken& message : std::exchange(proven_, {})) {
-        receiver_.reject(message);
-        rejected_.push_back(message.description);
-    }
+    // What is taken and not proven was taken before these.
+    if (!proven_.empty()) receiver_.reject(proven_.front(), proven_.back());
+    for (amqp10::Taken& message : std::exchange(proven_, {}))
+        rejected_.push_back(std::move(message.description));
     return true;
 }
 

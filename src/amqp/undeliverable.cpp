@@ -184,8 +184,11 @@ void UndeliverableTaker::require_an_end() {
 }
 
 void UndeliverableTaker::drop() {
-    for (const amqp10::Taken& message : std::exchange(taken_, {}))
-        receiver_.drop(message);
+    if (!taken_.empty()) {
+        receiver_.drop(taken_.front(), taken_.back());
+        taken_.clear();
+        std::this_thread::sleep_for(ack_linger);  // as acks need it
+    }
     receiver_.finish();
 }
 

@@ -166,9 +166,12 @@ TEST_CASE("hostile messages by AMQP 1.0, MQTT and STOMP, beside 2,000 good ones:
     // Of two messages, each by its limit and one more.
     exhibition.show(machine, [&] { return connecting.of(18); });
     CHECK(s.hostile_sent >= 30);
+    // Where one cannot be handed over, what is not confirmed yet of those beside it comes once more. On a busy machine
+    // that may be so of the same message for each of the two.
+    const int ended = s.daemon.lines_with({"RabbitMQ ended the connection that consumes"});
     for (const auto& [id, times] : s.home) {
-        CAPTURE(id);
-        CHECK(times <= 2);  // where one cannot be handed over, what was delivered beside it comes twice
+        CAPTURE(id, ended);
+        CHECK(times <= 1 + ended);
     }
     CHECK(s.daemon.lines_with({"ended the connection: "}) == 0);  // none of the good ones is accused
     check_all_exits(s);

@@ -1,5 +1,5 @@
 // More parked messages than one consumer of a command holds: several in turn hold them, and all that is not selected
-// keeps its place. A small window makes 600 messages enough for that.
+// keeps its place. A small window makes 600 messages enough for that. Before 3.10 there is one consumer alone.
 #include <csignal>
 #include <cstdlib>
 #include <set>
@@ -39,7 +39,8 @@ std::vector<std::string> all_but(const std::vector<std::string>& gone) {
 
 }  // namespace
 
-TEST_CASE("more than one consumer holds: list counts all, show finds each, and the order stays", "[one-version]") {
+TEST_CASE("more than one consumer holds: list counts all, show finds each, and the order stays",
+          "[one-version][since-3.10]") {
     ManyParked s;
     for (int i = 0; i < 2; ++i) {
         const CommandResult list = s.parked("list");
@@ -56,7 +57,8 @@ TEST_CASE("more than one consumer holds: list counts all, show finds each, and t
     CHECK(s.drain(s.parking, all_parked + 1) == wanted);
 }
 
-TEST_CASE("a look at the first of messages that nobody has looked at keeps the order of all", "[two-versions]") {
+TEST_CASE("a look at the first of messages that nobody has looked at keeps the order of all",
+          "[two-versions][since-3.10]") {
     ManyParked s;
     for (const char* number : {"1", "30", "2"}) {
         CHECK(s.parked(std::string("show --raw --number ") + number).code == 0);
@@ -66,7 +68,7 @@ TEST_CASE("a look at the first of messages that nobody has looked at keeps the o
 }
 
 TEST_CASE("more than one consumer holds: replay sends the selected of all of them, the rest stays in order",
-          "[one-version]") {
+          "[one-version][since-3.10]") {
     ManyParked s;
     CHECK(s.parked("replay --header third=yes --dry-run").says({"200 messages would be replayed"}));
     const CommandResult first = s.parked("replay --header third=yes --first 70 --rate unlimited");
@@ -79,14 +81,14 @@ TEST_CASE("more than one consumer holds: replay sends the selected of all of the
 }
 
 TEST_CASE("more than one consumer holds: drop deletes the selected of all of them, the rest stays in order",
-          "[one-version]") {
+          "[one-version][since-3.10]") {
     ManyParked s;
     CHECK(s.parked("drop --header third=yes --yes").says({"dropped", "200 of 200"}));
     CHECK(s.drain(s.parking, 400) == bodies(all_parked, false));
 }
 
 TEST_CASE("more than one consumer holds: SIGINT ends a replay in order, and the same command goes on",
-          "[one-version]") {
+          "[one-version][since-3.10]") {
     ManyParked s;
     const auto replay = s.start_parked({"replay", "--header", "third=yes", "--rate", "100"});
     REQUIRE(await([&] { return s.depth(s.work) >= 40; }, patience, milliseconds(5)));
@@ -101,7 +103,7 @@ TEST_CASE("more than one consumer holds: SIGINT ends a replay in order, and the 
 }
 
 TEST_CASE("more than one consumer holds: kill -9 again and again loses nothing, and sends the selected alone",
-          "[night][one-version]") {
+          "[night][one-version][since-3.10]") {
     ManyParked s;
     std::vector<std::string> sent;
     int kills = 0;

@@ -434,6 +434,7 @@ TEST_CASE("parked drop takes out hundreds of messages that RabbitMQ cannot hand 
         s.client.await_confirms();
         s.undeliverable();
     }
+    REQUIRE(s.await_depth(queue, (good_beside_each + 1) * bad));
     const CommandResult dropped =
         run_retryd("parked drop --reason undeliverable --yes --from " + queue + " -c " + s.daemon.config_file());
     CAPTURE(dropped.out, dropped.err);

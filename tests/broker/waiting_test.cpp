@@ -1,11 +1,15 @@
 // `retryd waiting`: what is on rungs goes home now or is parked, whether its time is over meanwhile or not.
+#include <csignal>
 #include <fstream>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "support/catch.h"
 #include "support/command_line.h"
+#include "support/environment.h"
 #include "support/folder.h"
+#include "support/process.h"
 #include "support/scenario.h"
 #include "support/worker.h"
 
@@ -80,6 +84,37 @@ TEST_CASE("waiting list, send and park: what is selected goes home with its atte
     CHECK(text_header(parked, "retryd-queue") == s.work);
     CHECK(long_header(parked, "retryd-attempt") == 1);
     CHECK(s.await_depth(s.rung_, 7));
+    s.stop();
+}
+
+TEST_CASE("waiting send that is interrupted says so of each rung that it has not emptied, and what is left waits on",
+          "[one-version]") {
+    WaitingScene s;
+    const std::string second = s.quorum_work_queue("work.second");
+    s.retry(second, {"1h"});
+    s.start();
+    s.fail(20);
+    s.client.publish("", second, {.body = "x"});
+    Worker worker(second);
+    worker.reject(worker.receive());
+    REQUIRE(s.await_depth(s.rung_, 20));
+    REQUIRE(s.await_depth(s.rung(second, "1h"), 1));
+    const TemporaryFolder folder;
+    const std::string output = folder.file("output");
+    Process sending({retryd_binary(), "waiting", "send", "--all", "--rate", "5", "-c", s.daemon.config_file()}, output);
+    REQUIRE(await([&] { return s.depth(s.work) >= 2; }));
+    sending.signal(SIGINT);
+    CHECK(sending.wait(patience) == 1);
+    std::ostringstream text;
+    text << std::ifstream(output).rdbuf();
+    INFO(text.str());
+    const std::string told = "Interrupted: all that was sent is confirmed and settled.";
+    const std::size_t first = text.str().find(told);
+    REQUIRE(first != std::string::npos);
+    CHECK(text.str().find(told, first + 1) != std::string::npos);
+    CHECK(text.str().find("0 of 1") != std::string::npos);
+    CHECK(await([&] { return s.depth(s.work) + s.depth(s.rung_) == 20; }));
+    CHECK(s.await_depth(s.rung(second, "1h"), 1));
     s.stop();
 }
 

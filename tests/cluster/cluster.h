@@ -38,7 +38,7 @@ class Cluster {
 
   private:
     void shorten_dead_letter_timeout(int node) const;
-    std::string ctl(int node, const std::string& command) const;
+    std::string evaluate(int node, const std::string& expression) const;
 
     std::string member_of(const std::string& queue, int node) const;
     void stop_member(const std::string& queue, int node);

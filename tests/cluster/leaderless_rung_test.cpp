@@ -96,8 +96,11 @@ void check_others_go_on(int messages, bool in_use) {
     CHECK(daemon.terminate() == 0);
     take_all();
     CHECK(bodies.size() == expected);
-    for (const char* const queue : {"errors", "catch-all", "retryd.detour.2s", "retryd.detour.30s", "retryd.detour.5m"})
+    for (const char* const queue :
+         {"errors", "catch-all", "retryd.detour.2s", "retryd.detour.30s", "retryd.detour.5m"}) {
+        CAPTURE(queue);
         CHECK(depth(*client, queue) == 0);
+    }
 }
 
 }  // namespace

@@ -39,6 +39,9 @@ const std::vector<std::string> declared_later{"orders.retry.200ms",  "orders.ret
 Load::Load(const Cluster& cluster, int connected_to, int led_by)
     : addresses_(cluster.addresses()), daemon_(folder_.path(), "retryd") {
     stress::create_vhost(addresses_, loaded_queues());
+    // For a while none of its nodes may lead a parking queue, or declare it: then the catch-all takes what belongs
+    // there.
+    ledger_.parking_may_be_refused();
     begin(cluster, led_by);
     if (connected_to != led_by) {
         daemon_.terminate();

@@ -1,9 +1,7 @@
 #include "stress/settle.h"
 
-#include <sstream>
-
 #include "stress/vhost.h"
-#include "support/environment.h"
+#include "support/queue_depths.h"
 
 namespace retryd::stress {
 namespace {
@@ -39,17 +37,9 @@ void collect(const Addresses& addresses, Ledger& ledger, const std::string& queu
 
 }  // namespace
 
-std::vector<Depth> depths() {
-    std::istringstream lines(test::rabbitmqctl("--silent list_queues -p " + vhost + " name messages"));
-    std::vector<Depth> found;
-    for (Depth depth; lines >> depth.queue >> depth.messages;)
-        found.push_back(depth);
-    return found;
-}
-
 std::vector<std::string> busy_queues() {
     std::vector<std::string> busy;
-    for (const Depth& depth : depths()) {
+    for (const test::QueueDepth& depth : test::queue_depths(vhost)) {
         if (depth.messages > 0 && !is_parking(depth.queue))
             busy.push_back(depth.queue + ": " + std::to_string(depth.messages));
     }
@@ -62,7 +52,7 @@ bool await_idle(milliseconds within) {
         if (!busy_queues().empty()) busy_at = test::Clock::now();
         return test::since(busy_at) >= rest;
     };
-    return test::await(resting, within, rest / 2 + milliseconds(100));  // rabbitmqctl starts an Erlang node each time
+    return test::await(resting, within, milliseconds(500));
 }
 
 void collect_parked(const Addresses& addresses, Ledger& ledger, const std::string& work_queue) {
@@ -70,7 +60,7 @@ void collect_parked(const Addresses& addresses, Ledger& ledger, const std::strin
 }
 
 void collect_all(const Addresses& addresses, Ledger& ledger) {
-    for (const Depth& depth : depths())
+    for (const test::QueueDepth& depth : test::queue_depths(vhost))
         collect(addresses, ledger, depth.queue);
 }
 

@@ -10,14 +10,6 @@
 
 namespace retryd::stress {
 
-/// A queue of the vhost and what is in it, unsettled deliveries included.
-struct Depth {
-    std::string queue;
-    std::size_t messages = 0;
-};
-/// As the broker last counted: seconds ago, for a quorum queue.
-std::vector<Depth> depths();
-
 /// Those but the queues of parked messages that are not empty, as "orders: 3".
 std::vector<std::string> busy_queues();
 

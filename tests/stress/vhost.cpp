@@ -9,7 +9,6 @@ namespace retryd::stress {
 namespace {
 
 using test::Address;
-using test::rabbitmqctl;
 
 constexpr const char* password = "stress";
 
@@ -17,15 +16,26 @@ std::string duration_of(const WorkQueue& queue) {
     return queue.name.starts_with("doomed") ? "2s" : "1s";
 }
 
+std::string binary(const std::string& text) {
+    return "<<\"" + text + "\">>";
+}
+
+const std::string& acting_user() {
+    static const std::string user = ", <<\"test\">>)";
+    return user;
+}
+
 void add_user(const std::string& name) {
-    rabbitmqctl("add_user " + name + " " + password);
-    rabbitmqctl("set_permissions -p " + vhost + " " + name + " '.*' '.*' '.*'");
+    const std::string users = "rabbit_auth_backend_internal:";
+    test::erlang("begin ok = " + users + "add_user(" + binary(name) + ", " + binary(password) + acting_user() +
+                 ", ok = " + users + "set_permissions(" + binary(name) + ", " + binary(vhost) +
+                 ", <<\".*\">>, <<\".*\">>, <<\".*\">>" + acting_user() + " end.");
 }
 
 /// For what an earlier run may have left, or not.
-void run_ignoring_failure(const std::string& command) {
+void run_ignoring_failure(const std::string& expression) {
     try {
-        rabbitmqctl(command);
+        test::erlang(expression);
     } catch (const std::exception&) {
     }
 }
@@ -79,10 +89,11 @@ Address as_daemon(const Address& address) {
 }
 
 void create_vhost(const Addresses& addresses, const std::vector<WorkQueue>& queues) {
-    run_ignoring_failure("delete_vhost " + vhost);
-    run_ignoring_failure("delete_user team");
-    run_ignoring_failure("delete_user " + daemon_user);
-    rabbitmqctl("add_vhost " + vhost);
+    run_ignoring_failure("rabbit_vhost:delete(" + binary(vhost) + acting_user() + ".");
+    for (const std::string& user : {std::string{"team"}, daemon_user})
+        run_ignoring_failure("rabbit_auth_backend_internal:delete_user(" + binary(user) + acting_user() + ".");
+    test::erlang("begin ok = rabbit_vhost:add(" + binary(vhost) + acting_user() +
+                 ", ok = rabbit_vhost:await_running_on_all_nodes(" + binary(vhost) + ", 60000) end.");
     add_user("team");
     add_user(daemon_user);
     for (const WorkQueue& queue : queues)

@@ -50,9 +50,13 @@ std::string rabbitmqctl(const std::string& arguments) {
 }
 
 std::string erlang(const std::string& expression) {
+    return erlang_on(variable("RETRYD_TEST_BROKER_DIR"), expression);
+}
+
+std::string erlang_on(const std::string& dir, const std::string& expression) {
     const std::string before = "{ok, ";
-    const std::string command = variable("RETRYD_TEST_BROKER") + " eval " +
-                                shell_word(variable("RETRYD_TEST_BROKER_DIR")) + " '" + expression + "'";
+    const std::string command =
+        variable("RETRYD_TEST_BROKER") + " eval " + shell_word(dir) + " " + shell_word(expression);
     std::string given;
     await([&] {
         given = run_shell(command + " 2>&1 </dev/null").out;

@@ -33,8 +33,11 @@ std::string management_url();
 /// Runs `$RETRYD_TEST_CTL ARGUMENTS` (rabbitmqctl on that broker); what it printed. Throws with that when it fails.
 std::string rabbitmqctl(const std::string& arguments);
 
-/// The value of an Erlang expression on that broker, as Erlang prints it. Throws when there is none.
+/// The value of an Erlang expression on that broker, as Erlang prints it. Throws when there is none. Takes
+/// milliseconds, where rabbitmqctl starts an Erlang node each time.
 std::string erlang(const std::string& expression);
+/// The same on the node that scripts/broker keeps in that folder.
+std::string erlang_on(const std::string& dir, const std::string& expression);
 
 /// Runs `$RETRYD_TEST_BROKER ACTION $RETRYD_TEST_BROKER_DIR`: restart, stop, kill … Throws when it fails.
 void control_broker(const std::string& action);

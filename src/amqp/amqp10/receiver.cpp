@@ -439,20 +439,21 @@ void Receiver::write_flow(std::uint32_t credit) {
                                         number(only_link), number(delivery_count_), number(credit)}));
 }
 
-void Receiver::drop(const Taken& message) {
-    settle(message.id, Code::accepted);
+void Receiver::drop(const Taken& first, const Taken& last) {
+    settle(first.id, last.id, Code::accepted);
 }
 
-void Receiver::reject(const Taken& message) {
-    settle(message.id, Code::rejected);
+void Receiver::reject(const Taken& first, const Taken& last) {
+    settle(first.id, last.id, Code::rejected);
 }
 
 void Receiver::release(const Taken& message) {
-    settle(message.id, Code::released);
+    settle(message.id, message.id, Code::released);
 }
 
-void Receiver::settle(std::uint32_t id, Code state) {
-    write(amqp_frame, list(Code::disposition, {boolean(true), number(id), number(id), boolean(true), list(state, {})}));
+void Receiver::settle(std::uint32_t first, std::uint32_t last, Code state) {
+    write(amqp_frame,
+          list(Code::disposition, {boolean(true), number(first), number(last), boolean(true), list(state, {})}));
 }
 
 void Receiver::serve() {
