@@ -177,8 +177,7 @@ TEST_CASE("1,000 parked, kill -9 again and again: none lost, the unselected in o
     kill_until_all_are_back(s, 1'000, "200");
 }
 
-TEST_CASE("10,000 parked, kill -9 again and again: none lost, the unselected in order",
-          "[slow][night][one-version]") {
+TEST_CASE("10,000 parked, kill -9 again and again: none lost, the unselected in order", "[slow][night][one-version]") {
     ParkedScene s;
     kill_until_all_are_back(s, 10'000, "1000");
 }
