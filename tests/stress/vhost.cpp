@@ -20,16 +20,20 @@ std::string binary(const std::string& text) {
     return "<<\"" + text + "\">>";
 }
 
-const std::string& acting_user() {
-    static const std::string user = ", <<\"test\">>)";
-    return user;
+/// A call whose last argument is who asks for it.
+std::string call(const std::string& function, const std::vector<std::string>& arguments) {
+    std::string text = function + "(";
+    for (const std::string& argument : arguments)
+        text += argument + ", ";
+    return text + binary("test") + ")";
 }
 
+const std::string users = "rabbit_auth_backend_internal:";
+
 void add_user(const std::string& name) {
-    const std::string users = "rabbit_auth_backend_internal:";
-    test::erlang("begin ok = " + users + "add_user(" + binary(name) + ", " + binary(password) + acting_user() +
-                 ", ok = " + users + "set_permissions(" + binary(name) + ", " + binary(vhost) +
-                 ", <<\".*\">>, <<\".*\">>, <<\".*\">>" + acting_user() + " end.");
+    const std::string all = binary(".*");
+    test::erlang("begin ok = " + call(users + "add_user", {binary(name), binary(password)}) +
+                 ", ok = " + call(users + "set_permissions", {binary(name), binary(vhost), all, all, all}) + " end.");
 }
 
 /// For what an earlier run may have left, or not.
@@ -89,10 +93,10 @@ Address as_daemon(const Address& address) {
 }
 
 void create_vhost(const Addresses& addresses, const std::vector<WorkQueue>& queues) {
-    run_ignoring_failure("rabbit_vhost:delete(" + binary(vhost) + acting_user() + ".");
+    run_ignoring_failure(call("rabbit_vhost:delete", {binary(vhost)}) + ".");
     for (const std::string& user : {std::string{"team"}, daemon_user})
-        run_ignoring_failure("rabbit_auth_backend_internal:delete_user(" + binary(user) + acting_user() + ".");
-    test::erlang("begin ok = rabbit_vhost:add(" + binary(vhost) + acting_user() +
+        run_ignoring_failure(call(users + "delete_user", {binary(user)}) + ".");
+    test::erlang("begin ok = " + call("rabbit_vhost:add", {binary(vhost)}) +
                  ", ok = rabbit_vhost:await_running_on_all_nodes(" + binary(vhost) + ", 60000) end.");
     add_user("team");
     add_user(daemon_user);

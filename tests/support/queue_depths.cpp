@@ -1,6 +1,7 @@
 #include "support/queue_depths.h"
 
 #include <regex>
+#include <stdexcept>
 
 #include "support/environment.h"
 
@@ -16,6 +17,8 @@ std::vector<QueueDepth> queue_depths(const std::string& vhost) {
     std::vector<QueueDepth> found;
     for (auto it = std::sregex_iterator(told.begin(), told.end(), one); it != std::sregex_iterator(); ++it)
         found.push_back({it->str(1), std::stoul(it->str(2)), std::stoul(it->str(3))});
+    if (std::regex_replace(told, one, "").find_first_not_of("[], \t\n") != std::string::npos)
+        throw std::runtime_error("the depths of queues are told as " + told);
     return found;
 }
 
