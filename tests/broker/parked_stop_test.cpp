@@ -42,7 +42,8 @@ class Rejecting {
 };
 
 /// Starts a replay of every third message and kills it, again and again, until all of those are back in the work queue.
-void kill_until_all_are_back(ParkedScene& s, int messages, const std::string& rate) {
+/// The others, as they are parked then.
+std::vector<std::string> kill_until_all_are_back(ParkedScene& s, int messages, const std::string& rate) {
     s.park(messages);
     const std::uint32_t unselected = static_cast<std::uint32_t>(bodies(messages, false).size());
     int kills = 0;
@@ -61,17 +62,16 @@ void kill_until_all_are_back(ParkedScene& s, int messages, const std::string& ra
     }
     const auto returned = s.drain(s.work, 0);
     const std::set<std::string> distinct(returned.begin(), returned.end());
-    const auto stayed = s.drain(s.parking, unselected);
+    std::vector<std::string> stayed = s.drain(s.parking, unselected);
     const auto wanted = bodies(messages, true);
     std::printf(
         "%d parked, %zu selected: killed %d times in %lld ms; returned %zu (%zu copies too many), lost %zu; "
-        "unselected %zu of %u, %s\n",
+        "unselected %zu of %u\n",
         messages, wanted.size(), kills, static_cast<long long>(since(begun).count()), distinct.size(),
-        returned.size() - distinct.size(), wanted.size() - distinct.size(), stayed.size(), unselected,
-        stayed == bodies(messages, false) ? "in order" : "OUT OF ORDER");
+        returned.size() - distinct.size(), wanted.size() - distinct.size(), stayed.size(), unselected);
     CHECK(kills > 0);
     CHECK(distinct == std::set<std::string>(wanted.begin(), wanted.end()));
-    CHECK(stayed == bodies(messages, false));
+    return stayed;
 }
 
 }  // namespace
@@ -174,10 +174,15 @@ TEST_CASE("SIGINT ends a replay in time although the broker takes no messages, a
 
 TEST_CASE("1,000 parked, kill -9 again and again: none lost, the unselected in order", "[slow][one-version]") {
     ParkedScene s;
-    kill_until_all_are_back(s, 1'000, "200");
+    CHECK(kill_until_all_are_back(s, 1'000, "200") == bodies(1'000, false));
 }
 
-TEST_CASE("10,000 parked, kill -9 again and again: none lost, the unselected in order", "[slow][night][one-version]") {
+// That is more than one consumer of a replay holds: what two of them held may change places (docs/parked.md).
+TEST_CASE("10,000 parked, kill -9 again and again: none lost", "[slow][night][one-version]") {
     ParkedScene s;
-    kill_until_all_are_back(s, 10'000, "1000");
+    std::vector<std::string> stayed = kill_until_all_are_back(s, 10'000, "1000");
+    std::vector<std::string> wanted = bodies(10'000, false);
+    std::sort(stayed.begin(), stayed.end());
+    std::sort(wanted.begin(), wanted.end());
+    CHECK(stayed == wanted);
 }

@@ -420,8 +420,9 @@ TEST_CASE("parked commands step over what RabbitMQ cannot hand over, count it, a
     CHECK(s.await_depth(queue, 0));
 }
 
+// Each of them ends a connection; the broker would forget those beyond the first 32 of an answer in many frames.
 TEST_CASE("parked drop takes out hundreds of messages that RabbitMQ cannot hand over", "[slow][night]") {
-    constexpr std::uint32_t bad = 350;
+    constexpr std::uint32_t bad = 200;
     constexpr std::uint32_t good_beside_each = 3;
     Attack s;
     s.start();
@@ -439,6 +440,6 @@ TEST_CASE("parked drop takes out hundreds of messages that RabbitMQ cannot hand 
         run_retryd("parked drop --reason undeliverable --yes --from " + queue + " -c " + s.daemon.config_file());
     CAPTURE(dropped.out, dropped.err);
     CHECK(dropped.code == 0);
-    CHECK(dropped.says({"350 of 350"}));
+    CHECK(dropped.says({"200 of 200"}));
     CHECK(s.await_depth(queue, good_beside_each * bad, a_hundred_connections));
 }

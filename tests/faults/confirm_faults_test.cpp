@@ -169,7 +169,7 @@ TEST_CASE("a confirm that never comes: its message stays in the error queue, the
 }
 
 TEST_CASE("a broker that answers nothing at all, but lives: after two minutes a new connection, and nothing is lost",
-          "[night]") {
+          "[slow][night]") {
     constexpr milliseconds patience_with_it = seconds(120);
     ThroughFaults s;
     s.start_in_use();

@@ -29,7 +29,10 @@ Fault none() {
 }
 
 Fault swallow() {
-    return [](Proxied&, Direction, const Frame&) {};
+    // Who has just sent something sends no heartbeat, and the other end would hear nothing.
+    return [](Proxied& connection, Direction direction, const Frame&) {
+        connection.send(direction, heartbeat_frame().bytes);
+    };
 }
 
 Fault twice() {

@@ -26,7 +26,8 @@ TEST_CASE("a broker that does not answer a declare at the start: said, and the n
     s.stop();
 }
 
-TEST_CASE("a broker that stops answering declares once messages are consumed: said once, and they go on", "[night]") {
+TEST_CASE("a broker that stops answering declares once messages are consumed: said once, and they go on",
+          "[slow][night]") {
     constexpr milliseconds one_round{60'000 + 30'000};
     ThroughFaults s;
     s.start();
