@@ -220,7 +220,7 @@ TEST_CASE("attach: a work queue whose failures come by a source alone is left ou
 }
 
 TEST_CASE("attach: without that word each failure comes twice, doctor says so once it is said, and its command ends it",
-          "[one-version]") {
+          "[slow][one-version]") {
     PutsAway s;
     s.start();
     REQUIRE(s.run("attach --apply").code == 0);

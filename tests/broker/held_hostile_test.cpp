@@ -89,7 +89,7 @@ TEST_CASE("the queue of held messages is deleted: what fails afterwards is held 
 }
 
 TEST_CASE("five queues of held messages that hang: another one's go home, and theirs once they answer",
-          "[night][one-version]") {
+          "[slow][night][one-version]") {
     HeldScene s;
     std::vector<std::string> others;
     for (int i = 0; i < 5; ++i) {

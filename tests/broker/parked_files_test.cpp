@@ -144,7 +144,7 @@ TEST_CASE("parked import into a full queue stops, says how far it is, and goes o
 }
 
 TEST_CASE("parked import that is interrupted or killed anywhere loses nothing, and export leaves no half of a file",
-          "[one-version]") {
+          "[slow][one-version]") {
     constexpr int messages = 600;
     FilesScene s;
     s.park(messages);

@@ -116,7 +116,7 @@ TEST_CASE("a minute after the channel that consumes has been busy, messages come
 }
 
 TEST_CASE("the connection that consumes answers nothing: the log and /readyz say so, until it goes on",
-          "[one-version]") {
+          "[slow][one-version]") {
     // RabbitMQ itself ends a connection whose process has read nothing for two heartbeats.
     Silent s("quorum", "30s");
     s.check_comes_back();

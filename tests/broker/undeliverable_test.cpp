@@ -226,7 +226,7 @@ TEST_CASE("two daemons on one error queue both meet what RabbitMQ cannot hand ov
 }
 
 TEST_CASE("what waits on a rung that hangs comes home at most twice, whatever RabbitMQ cannot hand over beside it",
-          "[one-version]") {
+          "[slow][one-version]") {
     Attack s;
     const std::string stuck = s.work_queue("stuck");
     s.retry(stuck, {"500ms"});
