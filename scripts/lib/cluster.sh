@@ -22,7 +22,8 @@ add_node() {
     # shellcheck disable=SC2034  # write_node reserves ports for this node, and start_node passes them on
     ports_fd=
     mkdir -p "$dir"
-    write_node "$dir" "$3" "$4" '' 1
+    # Without MQTT: RabbitMQ 3.10's has a Raft group of its own, for which a node waits at its start, and may wait in vain.
+    write_node "$dir" "$3" "$4" '' 'management amqp1_0'
     if [[ $dir == "$first" ]]; then
         # shellcheck source=/dev/null
         settings=$(. "$dir/settings" && echo "$epmd_port")

@@ -28,9 +28,9 @@ choose_ports() {
     fail "no five free ports in $try tries" "no broker was started" "see what listens between 20000 and 32000: ss -ltn"
 }
 
-# write_node DIR VERSION ROOT PORT MANAGEMENT - if PORT is empty, a free one is chosen.
+# write_node DIR VERSION ROOT PORT PLUGINS - if PORT is empty, a free one is chosen. PLUGINS are named without rabbitmq_.
 write_node() {
-    local dir=$1 version=$2 root=$3 port=$4 management=$5 base owner
+    local dir=$1 version=$2 root=$3 port=$4 plugins=$5 base owner
     choose_ports
     port=${port:-$base}
     mkdir -p "$dir/root" "$dir/node/data" "$dir/node/log"
@@ -43,12 +43,12 @@ base=$base
 amqp_port=$port
 dist_port=$((base + 1))
 epmd_port=$((base + 2))
-management_port=$( ((management)) && echo $((base + 3)))
+management_port=$([[ " $plugins " == *' management '* ]] && echo $((base + 3)))
 tls_port=$((base + 4))
 node_name=retryd-$base@localhost
 SETTINGS
     write_certificates "$dir/node/tls"
-    write_rabbitmq_conf "$dir/node" "$port" $((base + 3)) "$management" $((base + 4))
+    write_rabbitmq_conf "$dir/node" "$port" $((base + 3)) $((base + 4)) "$plugins"
     echo '127.0.0.1 localhost' >"$dir/node/hosts"
     (umask 077 && od -An -N16 -tx1 /dev/urandom | tr -d ' \n' >"$dir/node/.erlang.cookie")
     owner=$(awk -F: '$1 == "rabbitmq" {print $3 ":" $4}' "$root/etc/passwd")
@@ -75,17 +75,18 @@ write_certificates() {
     ) &>"$1/openssl.log" || fail "openssl made no certificates" "no broker was started" "read $1/openssl.log"
 }
 
-# write_rabbitmq_conf FOLDER AMQP_PORT MANAGEMENT_PORT MANAGEMENT TLS_PORT - for a small and busy
-# machine: late alarms, a write-ahead log of 64 MiB instead of 512.
+# write_rabbitmq_conf FOLDER AMQP_PORT MANAGEMENT_PORT TLS_PORT PLUGINS - for a small and busy machine: late alarms, a
+# write-ahead log of 64 MiB instead of 512.
 write_rabbitmq_conf() {
+    local plugin enabled=rabbitmq_auth_mechanism_ssl
     cat >"$1/rabbitmq.conf" <<CONF
 listeners.tcp.1 = 127.0.0.1:$2
 disk_free_limit.absolute = 32MB
 vm_memory_high_watermark.relative = 0.8
 raft.wal_max_size_bytes = 67108864
 log.file = rabbit.log
-listeners.ssl.1 = 127.0.0.1:$5
-listeners.ssl.2 = 127.0.0.2:$5
+listeners.ssl.1 = 127.0.0.1:$4
+listeners.ssl.2 = 127.0.0.2:$4
 ssl_options.cacertfile = /mnt/tls/ca.pem
 ssl_options.certfile = /mnt/tls/server.pem
 ssl_options.keyfile = /mnt/tls/server.pem
@@ -97,16 +98,17 @@ ssl_cert_login_from = common_name
 log.file.level = info
 CONF
     if [[ -e /proc/net/if_inet6 ]] && grep -q '^0\{31\}1 ' /proc/net/if_inet6; then
-        echo "listeners.ssl.3 = ::1:$5" >>"$1/rabbitmq.conf"
+        echo "listeners.ssl.3 = ::1:$4" >>"$1/rabbitmq.conf"
     fi
-    echo '[rabbitmq_auth_mechanism_ssl].' >"$1/enabled_plugins"
-    if (($4)); then
-        printf 'management.tcp.ip = 127.0.0.1\nmanagement.tcp.port = %s\n' "$3" >>"$1/rabbitmq.conf"
-        # Tests publish by other protocols too; AMQP 1.0 comes in on the port of AMQP.
-        printf '%s.listeners.tcp.1 = %s\n' mqtt "127.0.0.2:$2" stomp "127.0.0.3:$2" >>"$1/rabbitmq.conf"
-        echo '[rabbitmq_auth_mechanism_ssl, rabbitmq_management, rabbitmq_mqtt, rabbitmq_stomp, rabbitmq_amqp1_0].' \
-            >"$1/enabled_plugins"
-    fi
+    for plugin in $5; do
+        enabled+=", rabbitmq_$plugin"
+        case $plugin in # AMQP 1.0 comes in on the port of AMQP
+            management) printf 'management.tcp.ip = 127.0.0.1\nmanagement.tcp.port = %s\n' "$3" ;;
+            mqtt) echo "mqtt.listeners.tcp.1 = 127.0.0.2:$2" ;;
+            stomp) echo "stomp.listeners.tcp.1 = 127.0.0.3:$2" ;;
+        esac
+    done >>"$1/rabbitmq.conf"
+    echo "[$enabled]." >"$1/enabled_plugins"
 }
 
 # write_env DIR - the variables for the tests and the demo. Every value is quoted for `. env`, commands also for sh -c.

@@ -41,9 +41,10 @@ class Rejecting {
     std::thread thread_;
 };
 
-/// Starts a replay of every third message and kills it, again and again, until all of those are back in the work queue.
-/// The others, as they are parked then.
-std::vector<std::string> kill_until_all_are_back(ParkedScene& s, int messages, const std::string& rate) {
+/// Starts a replay of every third message and kills it when it has sent some, again and again, until all of those are
+/// back in the work queue. The others, as they are parked then.
+std::vector<std::string> kill_until_all_are_back(ParkedScene& s, int messages, const std::string& rate,
+                                                 std::uint32_t sent_before) {
     s.park(messages);
     const std::uint32_t unselected = static_cast<std::uint32_t>(bodies(messages, false).size());
     int kills = 0;
@@ -51,8 +52,7 @@ std::vector<std::string> kill_until_all_are_back(ParkedScene& s, int messages, c
     for (bool done = false; !done;) {
         const std::uint32_t before = s.depth(s.work);
         const auto replay = s.start_parked({"replay", "--header", "third=yes", "--rate", rate});
-        await([&] { return s.depth(s.work) > before + unselected / 20 || !replay->running(); }, patience,
-              milliseconds(5));
+        await([&] { return s.depth(s.work) > before + sent_before || !replay->running(); }, patience, milliseconds(5));
         done = !replay->running();
         replay->signal(SIGKILL);
         replay->wait(patience);
@@ -174,13 +174,13 @@ TEST_CASE("SIGINT ends a replay in time although the broker takes no messages, a
 
 TEST_CASE("1,000 parked, kill -9 again and again: none lost, the unselected in order", "[slow][one-version]") {
     ParkedScene s;
-    CHECK(kill_until_all_are_back(s, 1'000, "200") == bodies(1'000, false));
+    CHECK(kill_until_all_are_back(s, 1'000, "200", 33) == bodies(1'000, false));
 }
 
 // That is more than one consumer of a replay holds: what two of them held may change places (docs/parked.md).
 TEST_CASE("10,000 parked, kill -9 again and again: none lost", "[slow][night][one-version]") {
     ParkedScene s;
-    std::vector<std::string> stayed = kill_until_all_are_back(s, 10'000, "1000");
+    std::vector<std::string> stayed = kill_until_all_are_back(s, 10'000, "1000", 500);
     std::vector<std::string> wanted = bodies(10'000, false);
     std::sort(stayed.begin(), stayed.end());
     std::sort(wanted.begin(), wanted.end());

@@ -91,6 +91,7 @@ void check_others_go_on(int messages, bool in_use) {
     CHECK(std::set<std::string>(bodies.begin(), bodies.end()).size() == expected);
     CHECK(neighbour->second_copies() == 0);
     CHECK(daemon.lines_with({"connected to"}) == 1);
+    CHECK(neighbour->finish());
     neighbour.reset();
     CHECK(await([&] { return depth(*client, stress::error_queue) == 0; }));
     CHECK(daemon.terminate() == 0);
@@ -170,5 +171,7 @@ TEST_CASE(
     CHECK(doctor.says({"Problem: the error queue '" + stress::error_queue + "' has no leader now"}));
     CHECK_FALSE(doctor.says({"nobody consumes"}));
     cluster.start(3);
-    CHECK(await([&] { return status()["catch_all"]["messages"] == 1; }));
+    const bool back = await([&] { return status()["catch_all"]["messages"] == 1; });
+    INFO(seen);
+    CHECK(back);
 }

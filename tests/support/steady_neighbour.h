@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -49,6 +50,16 @@ class SteadyNeighbour {
         std::sort(late.begin(), late.end());
         return late;
     }
+    /// Sends no more; whether all that was sent is back by the end of test::await.
+    bool finish() {
+        return await([&] {
+            const std::lock_guard lock(mutex_);
+            no_more_ = true;
+            return messages_.size() == sent_ &&
+                   std::all_of(messages_.begin(), messages_.end(),
+                               [](const auto& message) { return message.second.back.has_value(); });
+        });
+    }
     /// Deliveries beyond the first return of a message.
     int second_copies() const { return second_copies_; }
     /// How often the one came back that did most often.
@@ -71,15 +82,20 @@ class SteadyNeighbour {
         Client client(address_);
         client.consume(queue_, 1000);
         Clock::time_point due = Clock::now();
-        for (int sent = 0; !over_;) {
+        while (!over_) {
             if (Clock::now() >= due) {
-                client.send("", queue_, {.body = std::to_string(sent++), .properties = {.delivery_mode = 2}});
+                send(client);
                 due += milliseconds(100);
             }
             const auto until_due = std::chrono::ceil<milliseconds>(due - Clock::now());
             const auto message = client.next(std::max(until_due, milliseconds(0)));
             if (message) handle(client, *message);
         }
+    }
+    void send(Client& client) {
+        const std::lock_guard lock(mutex_);
+        if (no_more_) return;
+        client.send("", queue_, {.body = std::to_string(sent_++), .properties = {.delivery_mode = 2}});
     }
     void handle(Client& client, const Received& message) {
         const std::lock_guard lock(mutex_);
@@ -99,6 +115,8 @@ class SteadyNeighbour {
     milliseconds delay_;
     std::mutex mutex_;
     std::map<std::string, Times> messages_;
+    std::size_t sent_ = 0;
+    bool no_more_ = false;
     std::atomic<int> second_copies_{0};
     std::atomic<bool> over_{false};
     std::thread thread_;
