@@ -138,7 +138,8 @@ using core::Outage;
 constexpr Milliseconds known_within{5'000};
 /// The same for a queue that only a glob matches: its held messages have to be searched for (HeldSearch).
 constexpr Milliseconds searched_within{60'000};
-constexpr Milliseconds empty_again_after{60'000};
+constexpr Milliseconds first_pause_when_empty{5'000};
+constexpr Milliseconds longest_pause_when_empty{60'000};
 /// The names come from headers that any client may write.
 constexpr std::size_t most_queues = 10'000;
 
@@ -156,7 +157,7 @@ void HeldQueues::adopt(const std::shared_ptr<const config::Settings>& settings, 
         if (core::is_glob(entry.match)) continue;
         if (core::may_hold(entry)) {
             add(entry.match, now);
-        } else if (asked_for_.insert(entry.match).second) {
+        } else if (pause_.emplace(entry.match, first_pause_when_empty).second) {
             unknown_.push_back(entry.match);
         }
     }
@@ -237,9 +238,9 @@ void HeldQueues::settled(const relay::Settled& message, const core::Now& now) {
 std::optional<std::string> HeldQueues::take_unknown(core::SteadyTime now) {
     const std::lock_guard lock(mutex_);
     if (settings_ && settings_->management) return std::nullopt;
-    while (!empty_.empty() && now >= empty_.front().first) {
-        unknown_.push_back(std::move(empty_.front().second));
-        empty_.pop_front();
+    while (!empty_.empty() && now >= empty_.begin()->first) {
+        unknown_.push_back(std::move(empty_.begin()->second));
+        empty_.erase(empty_.begin());
     }
     if (unknown_.empty()) return std::nullopt;
     std::string queue = std::move(unknown_.back());
@@ -249,7 +250,9 @@ std::optional<std::string> HeldQueues::take_unknown(core::SteadyTime now) {
 
 void HeldQueues::found_empty(const std::string& work_queue, core::SteadyTime now) {
     const std::lock_guard lock(mutex_);
-    empty_.emplace_back(now + empty_again_after, work_queue);
+    Milliseconds& pause = pause_[work_queue];
+    empty_.emplace(now + pause, work_queue);
+    pause = std::min(2 * pause, longest_pause_when_empty);
 }
 
 void HeldQueues::found(const std::string& work_queue, const std::string& held_queue, bool arguments_seen,

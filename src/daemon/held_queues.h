@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -88,7 +87,8 @@ class HeldQueues {
     /// no management API to list them. Each is returned once in the life of the process, because the broker logs every
     /// question for a queue that does not exist.
     std::optional<std::string> take_unknown(core::SteadyTime now);
-    /// Its queue of held messages exists, but is empty or does not answer: it is asked for again a minute later.
+    /// Its queue of held messages exists, but is empty or does not answer; RabbitMQ counts no messages in a quorum
+    /// queue that it cannot ask (3.10.8 and 4.3.6, run). So it is asked for again, at first after some seconds.
     void found_empty(const std::string& work_queue, core::SteadyTime now);
     /// A queue that is named like one of held messages exists and is not empty.
     void found(const std::string& work_queue, const std::string& held_queue, bool arguments_seen, const core::Now& now);
@@ -147,8 +147,8 @@ class HeldQueues {
     std::shared_ptr<const config::Settings> settings_;
     std::optional<core::SteadyTime> began_;
     std::vector<std::string> unknown_;
-    std::deque<std::pair<core::SteadyTime, std::string>> empty_;  // when it counts as unknown again
-    std::set<std::string, std::less<>> asked_for_;                // work queues that take_unknown() has returned
+    std::multimap<core::SteadyTime, std::string> empty_;            // by when it counts as unknown again
+    std::map<std::string, core::Milliseconds, std::less<>> pause_;  // until it does; of all that were ever unknown
     std::set<std::string, std::less<>> told_without_entry_;
     std::map<std::string, Queue, std::less<>> queues_;  // by work queue
 };

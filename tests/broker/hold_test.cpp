@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "broker/held_scene.h"
+#include "support/hanging_queue.h"
 
 using namespace retryd::test;
 
@@ -60,6 +61,25 @@ TEST_CASE("a restart between: held messages are found and sent home although not
     s.take_home(worker, 20);
     CHECK(s.copies() == 20);
     CHECK(s.in_order());
+    s.stop();
+}
+
+// RabbitMQ counts no messages in a quorum queue that does not answer.
+TEST_CASE("a restart between, and the held queue hangs at first: its messages come home soon after it goes on",
+          "[one-version]") {
+    HeldScene s;
+    s.start();
+    s.fill(20);
+    s.stop();
+    s.entry().hold = false;
+    HangingQueue hang(held_of(s.work));
+    s.start();
+    Worker worker(s.work);
+    CHECK(worker.stays_idle(milliseconds(3'500)));
+    hang.end();
+    const Clock::time_point begin = Clock::now();
+    s.take_home(worker, 20);
+    CHECK(since(begin) < seconds(20));
     s.stop();
 }
 

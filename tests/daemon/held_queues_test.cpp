@@ -81,19 +81,37 @@ TEST_CASE("held: what an entry that does not hold may have left behind is asked 
     CHECK(!f.held.take_unknown(f.now.steady));
 }
 
-TEST_CASE("held: a queue that is there and said to be empty is asked for again, a minute later") {
+TEST_CASE("held: a queue that is there and said to be empty is asked for again: soon, and later once a minute") {
     Fixture f;
     f.adopt(false, false);
     REQUIRE(f.held.take_unknown(f.now.steady) == "email");
+    for (const int pause : {5'000, 10'000, 20'000, 40'000, 60'000, 60'000}) {
+        f.held.found_empty("email", f.now.steady);
+        f.now.steady += Milliseconds{pause - 1};
+        CHECK(!f.held.take_unknown(f.now.steady));
+        f.now.steady += Milliseconds{1};
+        CHECK(f.held.take_unknown(f.now.steady) == "email");
+        CHECK(!f.held.take_unknown(f.now.steady));
+    }
+}
+
+TEST_CASE("held: of two queues said to be empty, each is asked for again in its own time") {
+    Fixture f;
+    config::Settings settings = settings_with(false, false);
+    settings.policy.entries.push_back({"sms", {"s", {Milliseconds{1'000}}}, {"{queue}.parked"}});
+    f.held.adopt(std::make_shared<const config::Settings>(settings), f.now);
+    REQUIRE(f.held.take_unknown(f.now.steady) == "sms");
+    f.held.found_empty("sms", f.now.steady);
+    f.now.steady += Milliseconds{5'000};
+    REQUIRE(f.held.take_unknown(f.now.steady) == "sms");
+    REQUIRE(f.held.take_unknown(f.now.steady) == "email");
+    f.held.found_empty("sms", f.now.steady);
     f.held.found_empty("email", f.now.steady);
-    f.now.steady += Milliseconds{60'000};
-    CHECK(f.held.take_unknown(f.now.steady) == "email");
-    f.held.found_empty("email", f.now.steady);
-    f.now.steady += Milliseconds{59'999};
-    CHECK(!f.held.take_unknown(f.now.steady));
-    f.now.steady += Milliseconds{1};
+    f.now.steady += Milliseconds{5'000};
     CHECK(f.held.take_unknown(f.now.steady) == "email");
     CHECK(!f.held.take_unknown(f.now.steady));
+    f.now.steady += Milliseconds{5'000};
+    CHECK(f.held.take_unknown(f.now.steady) == "sms");
 }
 
 TEST_CASE("held: an entry that comes with a reload is asked for, too") {
