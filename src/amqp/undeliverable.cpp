@@ -152,22 +152,33 @@ void UndeliverableTaker::take_all_out(const Count& count, const std::function<bo
     }
 }
 
-/// Those that can be handed over were taken in the place of others.
+/// Those that can be handed over were taken in the place of others. What is gone has reached its delivery limit, and
+/// what came meanwhile is at the head then.
 void UndeliverableTaker::try_again(const Count& count, Windows& windows) {
     const auto suspects = std::exchange(taken_, {});
     for (const amqp10::Taken& suspect : suspects) {
         receiver_.release(suspect);
-        while (ready(count, windows) == 0)
-            std::this_thread::sleep_for(between_counts);
+        if (!any_comes(count, windows)) continue;
         auto window = std::make_unique<Window>(endpoint_, settings_, queue_, 1);
         if (window->fill()) {
             windows.push_back(std::move(window));
             continue;
         }
         require_an_end();
-        ready(count, windows);
+        if (ready(count, windows) == 0) continue;
         take_head();
+        if (taken_.back().digest != suspect.digest)
+            throw Error(Error::Kind::refused, "another message came meanwhile, or a delivery limit took one away");
     }
+}
+
+bool UndeliverableTaker::any_comes(const Count& count, const Windows& windows) {
+    const auto deadline = Clock::now() + settles_within;
+    while (ready(count, windows) == 0) {
+        if (Clock::now() > deadline) return false;
+        std::this_thread::sleep_for(between_counts);
+    }
+    return true;
 }
 
 void UndeliverableTaker::take_head() {

@@ -52,6 +52,7 @@ class UndeliverableTaker {
     std::size_t ready(const Count& count, const Windows& windows);
     void take_all_out(const Count& count, const std::function<bool()>& go_on, Windows& windows);
     void try_again(const Count& count, Windows& windows);
+    bool any_comes(const Count& count, const Windows& windows);
     void take_head();
     void require_an_end();
 

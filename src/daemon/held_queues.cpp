@@ -138,8 +138,9 @@ using core::Outage;
 constexpr Milliseconds known_within{5'000};
 /// The same for a queue that only a glob matches: its held messages have to be searched for (HeldSearch).
 constexpr Milliseconds searched_within{60'000};
-constexpr Milliseconds first_pause_when_empty{5'000};
-constexpr Milliseconds longest_pause_when_empty{60'000};
+/// How long until it is asked again what an earlier run has held.
+constexpr Milliseconds first_pause_of_questions{5'000};
+constexpr Milliseconds longest_pause_of_questions{60'000};
 /// The names come from headers that any client may write.
 constexpr std::size_t most_queues = 10'000;
 
@@ -151,14 +152,18 @@ std::string in_seconds(Milliseconds time) {
 
 void HeldQueues::adopt(const std::shared_ptr<const config::Settings>& settings, const core::Now& now) {
     const std::lock_guard lock(mutex_);
+    if (settings_ && settings_->broker.endpoints != settings->broker.endpoints) {
+        unknown_.clear();
+        pause_.clear();
+    }
     settings_ = settings;
     if (!began_) began_ = now.steady;
     for (const core::Entry& entry : settings->policy.entries) {
         if (core::is_glob(entry.match)) continue;
         if (core::may_hold(entry)) {
             add(entry.match, now);
-        } else if (pause_.emplace(entry.match, first_pause_when_empty).second) {
-            unknown_.push_back(entry.match);
+        } else if (pause_.emplace(entry.match, first_pause_of_questions).second) {
+            unknown_.emplace(now.steady, entry.match);
         }
     }
     for (auto& [work_queue, queue] : queues_) {
@@ -238,21 +243,15 @@ void HeldQueues::settled(const relay::Settled& message, const core::Now& now) {
 std::optional<std::string> HeldQueues::take_unknown(core::SteadyTime now) {
     const std::lock_guard lock(mutex_);
     if (settings_ && settings_->management) return std::nullopt;
-    while (!empty_.empty() && now >= empty_.begin()->first) {
-        unknown_.push_back(std::move(empty_.begin()->second));
-        empty_.erase(empty_.begin());
-    }
-    if (unknown_.empty()) return std::nullopt;
-    std::string queue = std::move(unknown_.back());
-    unknown_.pop_back();
-    return queue;
+    if (unknown_.empty() || now < unknown_.begin()->first) return std::nullopt;
+    return std::move(unknown_.extract(unknown_.begin()).mapped());
 }
 
-void HeldQueues::found_empty(const std::string& work_queue, core::SteadyTime now) {
+void HeldQueues::found_nothing(const std::string& work_queue, core::SteadyTime now) {
     const std::lock_guard lock(mutex_);
-    Milliseconds& pause = pause_[work_queue];
-    empty_.emplace(now + pause, work_queue);
-    pause = std::min(2 * pause, longest_pause_when_empty);
+    Milliseconds& pause = pause_.try_emplace(work_queue, first_pause_of_questions).first->second;
+    unknown_.emplace(now + pause, work_queue);
+    pause = std::min(2 * pause, longest_pause_of_questions);
 }
 
 void HeldQueues::found(const std::string& work_queue, const std::string& held_queue, bool arguments_seen,

@@ -85,11 +85,12 @@ class HeldQueues {
 
     /// A work queue whose entry no longer holds, but of which an earlier run may have left held messages, if there is
     /// no management API to list them. Each is returned once in the life of the process, because the broker logs every
-    /// question for a queue that does not exist.
+    /// question for a queue that does not exist; and again after found_nothing().
     std::optional<std::string> take_unknown(core::SteadyTime now);
-    /// Its queue of held messages exists, but is empty or does not answer; RabbitMQ counts no messages in a quorum
-    /// queue that it cannot ask (3.10.8 and 4.3.6, run). So it is asked for again, at first after some seconds.
-    void found_empty(const std::string& work_queue, core::SteadyTime now);
+    /// Its queue of held messages is empty or has not answered, or the connection ended before. RabbitMQ counts no
+    /// messages in a quorum queue that it cannot ask (3.10.8 and 4.3.6, run). So it is asked for again: after 5 s, and
+    /// then after twice as long each time, up to a minute.
+    void found_nothing(const std::string& work_queue, core::SteadyTime now);
     /// A queue that is named like one of held messages exists and is not empty.
     void found(const std::string& work_queue, const std::string& held_queue, bool arguments_seen, const core::Now& now);
     /// The same, but no entry matches: nothing in it is touched, and the log says so once.
@@ -146,9 +147,8 @@ class HeldQueues {
     mutable std::mutex mutex_;
     std::shared_ptr<const config::Settings> settings_;
     std::optional<core::SteadyTime> began_;
-    std::vector<std::string> unknown_;
-    std::multimap<core::SteadyTime, std::string> empty_;            // by when it counts as unknown again
-    std::map<std::string, core::Milliseconds, std::less<>> pause_;  // until it does; of all that were ever unknown
+    std::multimap<core::SteadyTime, std::string> unknown_;          // by when it is to be asked for
+    std::map<std::string, core::Milliseconds, std::less<>> pause_;  // before the next time; of all ever unknown
     std::set<std::string, std::less<>> told_without_entry_;
     std::map<std::string, Queue, std::less<>> queues_;  // by work queue
 };

@@ -108,6 +108,7 @@ Session::Session(const SessionContext& context, const config::Endpoint& endpoint
 /// Clears what the session knew about the broker, but for the rungs that it has seen.
 Session::~Session() {
     context_.rungs_seen = {settings_->broker.endpoints, relay_.rungs_seen()};
+    if (looking_for_held_) context_.held.found_nothing(*looking_for_held_, system::steady_now());
     for (const std::string& key : source_faults_)
         context_.http.state().faults().clear(key);
 }
@@ -192,13 +193,12 @@ void Session::report_load(const core::Now& now) {
 void Session::look_for_held(core::SteadyTime began, core::SteadyTime now) {
     constexpr Milliseconds first_after{2'000};
     if (looking_for_held_ || shutdown_deadline_ || now - began < first_after) return;
-    const auto work_queue = context_.held.take_unknown(now);
-    if (!work_queue) return;
-    looking_for_held_ = true;
-    const std::string held = core::held_name(*work_queue, features_.longest_quorum_name);
-    broker_.count(held, [this, work_queue = *work_queue, held](std::optional<std::uint64_t> messages) {
-        looking_for_held_ = false;
-        if (messages == 0) context_.held.found_empty(work_queue, system::steady_now());
+    looking_for_held_ = context_.held.take_unknown(now);
+    if (!looking_for_held_) return;
+    const std::string held = core::held_name(*looking_for_held_, features_.longest_quorum_name);
+    broker_.count(held, [this, held](std::optional<std::uint64_t> messages) {
+        const std::string work_queue = *std::exchange(looking_for_held_, std::nullopt);
+        if (messages == 0) context_.held.found_nothing(work_queue, system::steady_now());
         if (messages > 0) context_.held.found(work_queue, held, false, system::now());
     });
 }

@@ -165,7 +165,7 @@ class Session : private amqp::BrokerSessionObserver {
     std::optional<core::SteadyTime> shutdown_deadline_;  // set once the session is to end
     std::optional<SourceFinder> finder_;                 // present if sources have globs
     std::set<std::string> source_faults_;                // keys of the faults that are raised
-    bool looking_for_held_ = false;                      // the broker has been asked
+    std::optional<std::string> looking_for_held_;        // the work queue that the broker has been asked for
     bool reported_ready_ = false;                        // systemd has been told how the attempt to connect went
 };
 

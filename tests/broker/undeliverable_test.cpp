@@ -17,6 +17,7 @@
 #include "support/machine.h"
 #include "support/management.h"
 #include "support/other_protocols.h"
+#include "support/process.h"
 #include "support/scenario.h"
 #include "support/worker.h"
 
@@ -418,6 +419,45 @@ TEST_CASE("parked commands step over what RabbitMQ cannot hand over, count it, a
     CHECK(all.code == 0);
     CHECK(all.says({"2 of 2"}));
     CHECK(s.await_depth(queue, 0));
+}
+
+// Each connection that ends counts, and with which of them the limit is reached differs by version.
+TEST_CASE("parked drop deletes nothing that comes while a delivery limit takes away what it has found",
+          "[slow][two-versions]") {
+    constexpr int highest_limit = 6;
+    Attack s;
+    s.daemon.write(s.config.yaml());
+    const std::string coming = s.exchange_name("coming");
+    const std::string gone = s.exchange_name("gone");
+    s.client.declare_exchange(coming, "direct");
+    s.client.declare_exchange(gone, "direct");
+    for (int limit = 1; limit <= highest_limit; ++limit) {
+        CAPTURE(limit);
+        const std::string number = std::to_string(limit);
+        const std::string queue = s.plain_queue("parked" + number, {{"x-queue-type", longstr("quorum")},
+                                                                    {"x-delivery-limit", int32(limit)},
+                                                                    {"x-dead-letter-exchange", longstr(gone)}});
+        const std::string dead = s.plain_queue("dead" + number);
+        s.client.bind(queue, coming, number);
+        s.client.bind(dead, gone, number);
+        s.attackers = queue;
+        s.undeliverable();
+        const std::string output = s.daemon.config_file() + number + ".out";
+        Process drop({retryd_binary(), "parked", "drop", "--reason", "undeliverable", "--despite-delivery-limit",
+                      "--yes", "--from", queue, "-c", s.daemon.config_file()},
+                     output);
+        std::uint32_t came = 0;
+        for (const Clock::time_point deadline = Clock::now() + patience; Clock::now() < deadline;) {
+            s.client.publish(coming, number, {.body = "good", .headers = died_in(s.work)});
+            ++came;
+            if (drop.wait(milliseconds(200))) break;
+        }
+        CHECK_FALSE(drop.running());
+        std::uint32_t there = 0;
+        await([&] { return (there = s.depth(queue) + s.depth(dead)) >= came; });
+        CHECK(there >= came);
+        std::filesystem::remove(output);
+    }
 }
 
 // Each of them ends a connection; the broker would forget those beyond the first 32 of an answer in many frames.

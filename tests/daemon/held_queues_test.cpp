@@ -86,7 +86,7 @@ TEST_CASE("held: a queue that is there and said to be empty is asked for again: 
     f.adopt(false, false);
     REQUIRE(f.held.take_unknown(f.now.steady) == "email");
     for (const int pause : {5'000, 10'000, 20'000, 40'000, 60'000, 60'000}) {
-        f.held.found_empty("email", f.now.steady);
+        f.held.found_nothing("email", f.now.steady);
         f.now.steady += Milliseconds{pause - 1};
         CHECK(!f.held.take_unknown(f.now.steady));
         f.now.steady += Milliseconds{1};
@@ -95,23 +95,29 @@ TEST_CASE("held: a queue that is there and said to be empty is asked for again: 
     }
 }
 
-TEST_CASE("held: of two queues said to be empty, each is asked for again in its own time") {
-    Fixture f;
+TEST_CASE("held: one that is asked for again does not go before those that have not been asked for yet") {
+    constexpr Milliseconds unanswered{30'000};
     config::Settings settings = settings_with(false, false);
-    settings.policy.entries.push_back({"sms", {"s", {Milliseconds{1'000}}}, {"{queue}.parked"}});
+    for (const char* another : {"sms", "fax"})
+        settings.policy.entries.push_back({another, {"s", {Milliseconds{1'000}}}, {"{queue}.parked"}});
+    Fixture f;
     f.held.adopt(std::make_shared<const config::Settings>(settings), f.now);
-    REQUIRE(f.held.take_unknown(f.now.steady) == "sms");
-    f.held.found_empty("sms", f.now.steady);
-    f.now.steady += Milliseconds{5'000};
-    REQUIRE(f.held.take_unknown(f.now.steady) == "sms");
+    for (const char* each : {"email", "sms", "fax", "email", "sms", "fax"}) {
+        CHECK(f.held.take_unknown(f.now.steady) == each);
+        f.now.steady += unanswered;
+        f.held.found_nothing(each, f.now.steady);
+    }
+}
+
+TEST_CASE("held: what was not there is asked for again once there is another broker") {
+    Fixture f;
+    f.adopt(false, false);
     REQUIRE(f.held.take_unknown(f.now.steady) == "email");
-    f.held.found_empty("sms", f.now.steady);
-    f.held.found_empty("email", f.now.steady);
-    f.now.steady += Milliseconds{5'000};
+    config::Settings settings = settings_with(false, false);
+    settings.broker.endpoints.push_back({.host = "another"});
+    f.held.adopt(std::make_shared<const config::Settings>(settings), f.now);
     CHECK(f.held.take_unknown(f.now.steady) == "email");
     CHECK(!f.held.take_unknown(f.now.steady));
-    f.now.steady += Milliseconds{5'000};
-    CHECK(f.held.take_unknown(f.now.steady) == "sms");
 }
 
 TEST_CASE("held: an entry that comes with a reload is asked for, too") {

@@ -65,6 +65,26 @@ TEST_CASE("a consumer taken away as soon as it is there, three times: the fourth
     s.stop();
 }
 
+TEST_CASE("a connection that ends while it is asked for what an earlier run has held: asked again, and it comes home") {
+    ThroughFaults s;
+    const std::string held = s.other + ".held";
+    s.entry().hold = true;
+    s.start();
+    for (const char* id : {"1", "2", "3"})
+        s.reject(id, s.other);
+    REQUIRE(s.await_depth(held, 3));
+    s.stop();
+    s.entry().hold = false;
+    When asked = sent_by_daemon(50, 10);
+    asked.marker = held;
+    const auto cut = s.network.on(asked, fault::cut());
+    s.start();
+    REQUIRE(s.network.await_matched(cut));
+    s.check_nothing_is_lost();
+    CHECK(s.parked.empty());
+    s.stop();
+}
+
 TEST_CASE("permissions taken away, one kind after the other: given back, all come back, none is set aside") {
     Publisher user;
     ThroughFaults s;

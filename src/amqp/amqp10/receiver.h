@@ -120,7 +120,8 @@ class Receiver {
     std::optional<Taken> take(core::Milliseconds within);
     /// For good: the one, the other, and all between them that are not settled yet. In one frame: of many RabbitMQ
     /// sends the queue 32 at a time (rabbit_fifo_client.erl), and forgets the rest when the connection ends; their
-    /// messages come again (350 one by one, 45 were there again: 4.3.6).
+    /// messages come again (350 one by one, 45 were there again: 4.3.6). RabbitMQ 3.x makes many of the one all the
+    /// same (rabbit_amqp1_0_session_process.erl).
     void drop(const Taken& first, const Taken& last);
     /// The queue dead-letters them; for good where it does not.
     void reject(const Taken& first, const Taken& last);
