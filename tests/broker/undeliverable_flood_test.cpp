@@ -4,7 +4,6 @@
 // RETRYD_UNDELIVERABLE, RETRYD_HOSTILE and RETRYD_LARGE say how many of each there are at night.
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <regex>
 #include <stdexcept>
 #include <string>
@@ -50,11 +49,6 @@ struct UndeliverableFlood : Scenario {
     std::string good = work_queue("good");
     std::string strange = work_queue("strange");
 };
-
-std::uint32_t this_many(const char* name, std::uint32_t otherwise) {
-    const char* const text = std::getenv(name);
-    return text == nullptr ? otherwise : static_cast<std::uint32_t>(std::stoul(text));
-}
 
 /// What the daemon says of them once they are out of the way.
 struct Told {
@@ -138,7 +132,7 @@ TEST_CASE("thirty messages at once that RabbitMQ cannot hand over are out of the
 }
 
 TEST_CASE("two hundred messages at once that RabbitMQ cannot hand over are rejected together",
-          "[serial][slow][night][since-4.0]") {
+          "[slow][night][since-4.0]") {
     UndeliverableFlood s;
     const std::uint32_t bad = this_many("RETRYD_UNDELIVERABLE", 200);
     notice(s, bad, seconds(400));

@@ -22,6 +22,11 @@ std::string variable(const char* name) {
     return value;
 }
 
+std::uint32_t this_many(const char* name, std::uint32_t otherwise) {
+    const char* const text = std::getenv(name);
+    return text == nullptr ? otherwise : static_cast<std::uint32_t>(std::stoul(text));
+}
+
 std::string output_of(const std::string& command) {
     const ShellResult result = run_shell(command + " 2>&1 </dev/null");
     if (result.code != 0) throw std::runtime_error(command + " failed:\n" + result.out);

@@ -1,6 +1,7 @@
 // The broker and the programs under test, which the environment variables RETRYD_TEST_… name.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "support/client.h"
@@ -12,6 +13,9 @@ std::string retryd_binary();
 
 /// That variable; throws with a remedy when it is not set.
 std::string variable(const char* name);
+
+/// That variable as a number, for tests that may be run with more than usual.
+std::uint32_t this_many(const char* name, std::uint32_t otherwise);
 
 /// What that command of the shell prints; throws with it when it fails.
 std::string output_of(const std::string& command);
