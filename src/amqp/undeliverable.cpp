@@ -168,7 +168,8 @@ void UndeliverableTaker::try_again(const Count& count, Windows& windows) {
         if (ready(count, windows) == 0) continue;
         take_head();
         if (taken_.back().digest != suspect.digest)
-            throw Error(Error::Kind::refused, "another message came meanwhile, or a delivery limit took one away");
+            throw Error(Error::Kind::refused,
+                        "another message came meanwhile, or a delivery limit took one away; try again");
     }
 }
 

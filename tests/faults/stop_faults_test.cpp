@@ -81,11 +81,9 @@ TEST_CASE("SIGTERM, and what is in flight is refused: it stays in the error queu
         s.check_nothing_came_twice();
     }
     SECTION("by closing the channel with 406") {
-        const auto closed =
-            s.network.on(publication(), [](Proxied& connection, Direction direction, const Frame& frame) {
-                connection.hold(direction, milliseconds(3000));
-                fault::then_406()(connection, direction, frame);
-            });
+        // Were it the only one in flight, it would be the one that the broker refuses, and be set aside.
+        s.network.on(publication(1), fault::late(milliseconds(3000)));
+        const auto closed = s.network.on(publication(2), fault::then_406());
         s.reject_many(in_flight);
         REQUIRE(s.network.await_matched(closed));
         s.begin_to_stop();
