@@ -40,7 +40,7 @@ struct Change : Scenario {
     static bool reject_what_comes(Worker& worker, int at_most) {
         int count = 0;
         while (count < at_most) {
-            const auto message = worker.client.next(milliseconds(count == 0 ? 1 : 0));
+            const auto message = worker.client.next(milliseconds(count == 0 ? 10 : 0));
             if (!message) break;
             worker.reject(*message);
             ++count;
