@@ -13,7 +13,7 @@ sys.dont_write_bytecode = True
 import workflows  # noqa: E402
 
 RELEASE = workflows.parsed(workflows.texts()["release.yml"])
-FILES = ["CMakeLists.txt", "CHANGELOG.md", "scripts/release", "scripts/lib/say.sh"]
+FILES = ["CMakeLists.txt", "CHANGELOG.md", "scripts/release", "scripts/lib/script.py"]
 CHANGES = """# Changes
 
 ## 1.2.3 — 2026-11-22
@@ -113,6 +113,8 @@ class Release(unittest.TestCase):
         self.package()
         os.remove(self.path("build/package/retryd_1.2.3-1~deb13_amd64.spdx.json"))
         self.assertIn("deb13_amd64.spdx.json", self.run_step(gather))
+        self.package()
+        self.assertEqual("", self.run_step(gather))
         self.assertIn("is there already", self.run_step(gather))
 
 
