@@ -2,6 +2,7 @@
 // what retryd holds there goes home all the same.
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,16 @@
 using namespace retryd::test;
 
 namespace {
+
+/// Until its Raft group has a leader, a queue that is there already may refuse what comes (nack; seen on 4.0.5).
+bool taken(const std::function<void()>& publish) {
+    try {
+        publish();
+        return true;
+    } catch (const std::runtime_error&) {
+        return false;
+    }
+}
 
 /// They may publish to any queue, and read none.
 struct Stranger : BrokerUser {
@@ -29,7 +40,7 @@ struct Stranger : BrokerUser {
 void hold_behind(HeldScene& s, int messages, const std::function<void()>& before) {
     s.start();
     REQUIRE(await([&] { return s.exists(held_of(s.work)); }));
-    before();
+    REQUIRE(await([&] { return taken(before); }));
     Worker worker(s.work, 500);
     for (int i = 1; i <= messages; ++i) {
         s.client.publish("", s.work, {.body = std::to_string(i)});
