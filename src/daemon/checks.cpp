@@ -37,18 +37,6 @@ void add_unseen(std::vector<Finding>& findings, const std::vector<std::string>& 
 
 using Keys = std::set<std::string>;
 
-/// What decides on how much a check can see, as long as nothing fails.
-struct Access {
-    std::optional<config::Management> management;
-    std::string vhost;
-    std::string username;
-    bool operator==(const Access&) const = default;
-};
-
-Access access_of(const BrokerTarget& target) {
-    return {target.settings->management, target.endpoint.vhost, target.endpoint.username};
-}
-
 Keys keys_of(const std::vector<Finding>& findings, bool unseen_only) {
     Keys keys;
     for (const Finding& finding : findings) {
@@ -71,6 +59,19 @@ telemetry::FindingStatus status_of(const Finding& finding, core::WallTime since)
 }  // namespace
 
 struct PeriodicChecks::State : SideThreadState {
+    /// What decides on how much a check can see, as long as nothing fails.
+    struct Access {
+        explicit Access(const BrokerTarget& target)
+            : management(target.settings->management),
+              vhost(target.endpoint.vhost),
+              username(target.endpoint.username) {}
+
+        std::optional<config::Management> management;
+        std::string vhost;
+        std::string username;
+        bool operator==(const Access&) const = default;
+    };
+
     explicit State(Check checks) : check(std::move(checks)) {}
 
     const Check check;
@@ -194,8 +195,8 @@ void PeriodicChecks::look_at(const BrokerTarget& target) {
     state_->target = target;
     state_->due.fill(system::steady_now());
     // Another node of the cluster, or another ladder, is no reason to see less.
-    if (state_->access != access_of(target)) state_->unseen = {};
-    state_->access = access_of(target);
+    if (state_->access != State::Access(target)) state_->unseen = {};
+    state_->access = State::Access(target);
     state_->changed.notify_all();
     if (!thread_)
         thread_.emplace(
