@@ -20,7 +20,8 @@ bool taken(const std::function<void()>& publish) {
     try {
         publish();
         return true;
-    } catch (const std::runtime_error&) {
+    } catch (const std::runtime_error& error) {
+        if (std::string(error.what()).find("basic.nack") == std::string::npos) throw;
         return false;
     }
 }

@@ -38,7 +38,8 @@ TEST_CASE("to ack a message in the middle of many costs the broker no walk throu
     ParkedScene s;
     s.park(600);
     const Window window("25");
-    const auto replay = s.start_parked({"replay", "--header", "third=yes", "--rate", "40"});
+    // Slow, so that it goes on while a busy broker is asked.
+    const auto replay = s.start_parked({"replay", "--header", "third=yes", "--rate", "20"});
     REQUIRE(await([&] { return s.depth(s.work) >= 50; }));
     int most = 0;
     while (most == 0 && replay->running())

@@ -85,7 +85,7 @@ TEST_CASE("SIGTERM, and what is in flight is refused: it stays in the error queu
         s.network.on(publication(1), fault::late(milliseconds(3000)));
         const auto closed = s.network.on(publication(2), fault::then_406());
         s.reject_many(in_flight);
-        REQUIRE(s.network.await_matched(closed));
+        REQUIRE(s.network.await_matched(closed, 2));
         s.begin_to_stop();
         s.check_ends_and_nothing_is_lost();
         CHECK(s.daemon.lines_with({"the broker closed the publishing channel"}) >= 1);

@@ -81,6 +81,8 @@ class Release(unittest.TestCase):
         for heading in "## 1.2.3 — unreleased", "## 1.2.4 — 2026-11-22", "## 1.2.30 — 2026-11-22", "## 1.2.3":
             self.write("CHANGELOG.md", CHANGES.replace("## 1.2.3 — 2026-11-22", heading))
             self.assertIn("heading of the CHANGELOG is '%s'" % heading, self.run_step(check))
+        self.write("CHANGELOG.md", "# Changes\n")
+        self.assertIn("the CHANGELOG has no heading", self.run_step(check))
 
     def test_what_is_published(self):
         self.package()
@@ -114,6 +116,9 @@ class Release(unittest.TestCase):
         os.remove(self.path("build/package/retryd_1.2.3-1~deb13_amd64.spdx.json"))
         self.assertIn("deb13_amd64.spdx.json", self.run_step(gather))
         self.package()
+        self.write("CHANGELOG.md", "# Changes\n")
+        self.assertIn("the CHANGELOG has no heading", self.run_step(gather))
+        self.write("CHANGELOG.md", CHANGES)
         self.assertEqual("", self.run_step(gather))
         self.assertIn("is there already", self.run_step(gather))
 
