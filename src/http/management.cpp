@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "core/safe_text.h"
@@ -71,6 +72,16 @@ bool is_leaderless(const Json& queue) {
     const auto online = queue.find("online");
     const bool both = members != queue.end() && members->is_array() && online != queue.end() && online->is_array();
     return both && 2 * online->size() <= members->size();
+}
+
+/// None if our user may not know.
+std::set<std::string> nodes_away(const ManagementRequests& api) {
+    std::set<std::string> away;
+    const auto nodes = api.if_permitted("nodes?columns=name,running");
+    if (!nodes || !nodes->is_array()) return away;
+    for (const Json& node : *nodes)
+        if (node.is_object() && node.value("running", Json()) == Json(false)) away.insert(text_in(node, "name"));
+    return away;
 }
 
 /// RabbitMQ accepts any number as a priority, however large, and fractions. It is rounded so that the real one never
@@ -143,9 +154,18 @@ std::vector<ListedQueue> ManagementClient::queues() const {
         queue.acked_rate = rate_in(item, "ack_details");
         queue.published_rate = rate_in(item, "publish_details");
         queue.leaderless = is_leaderless(item);
+        queue.leader = text_in(item, "leader");
         queues.push_back(std::move(queue));
     }
     return queues;
+}
+
+std::vector<ListedQueue> ManagementClient::queues_and_nodes() const {
+    std::vector<ListedQueue> listed = queues();
+    const std::set<std::string> away = nodes_away(ManagementRequests(settings_, tls_, vhost_));
+    for (ListedQueue& queue : listed)
+        if (away.contains(queue.leader)) queue.leaderless = true;
+    return listed;
 }
 
 std::optional<core::QueueCounters> ManagementClient::counters(const std::string& queue) const {

@@ -166,15 +166,14 @@ TEST_CASE(
         for (const nlohmann::json& rung : queue["rungs"])
             CHECK(rung["messages"] == 0);
     }
-    // What RabbitMQ says of a queue changes to and fro in the first moments.
-    CommandResult doctor;
-    const bool told = await([&] {
-        doctor = run_retryd("doctor -c " + daemon.config_file());
-        return doctor.says({"Problem: the error queue '" + stress::error_queue + "' has no leader now"});
-    });
-    INFO(doctor.out << doctor.err);
-    CHECK(told);
-    CHECK_FALSE(doctor.says({"nobody consumes"}));
+    // Again and again: RabbitMQ may list such a queue as running for a while.
+    for (int i = 0; i < 20; ++i) {
+        const CommandResult doctor = run_retryd("doctor -c " + daemon.config_file());
+        INFO(doctor.out << doctor.err);
+        CHECK(doctor.says({"Problem: the error queue '" + stress::error_queue + "' has no leader now"}));
+        CHECK_FALSE(doctor.says({"nobody consumes"}));
+        CHECK(is_unknown(status()["errors"]));
+    }
     cluster.start(3);
     const bool back = await([&] { return status()["catch_all"]["messages"] == 1; });
     INFO(seen);

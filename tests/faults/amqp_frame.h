@@ -16,6 +16,8 @@ using MethodId = std::uint32_t;
 namespace method {
 inline constexpr MethodId connection_close = 10 << 16 | 50;
 inline constexpr MethodId channel_close = 20 << 16 | 40;
+inline constexpr MethodId queue_declare = 50 << 16 | 10;
+inline constexpr MethodId queue_declare_ok = 50 << 16 | 11;
 inline constexpr MethodId basic_cancel = 60 << 16 | 30;
 inline constexpr MethodId basic_publish = 60 << 16 | 40;
 inline constexpr MethodId basic_deliver = 60 << 16 | 60;

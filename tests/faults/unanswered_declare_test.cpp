@@ -6,7 +6,7 @@ using namespace retryd::test;
 namespace {
 
 When declare_ok() {
-    return sent_by_broker(50, 11);
+    return {.direction = Direction::to_daemon, .method = method::queue_declare_ok};
 }
 
 }  // namespace

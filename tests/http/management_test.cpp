@@ -82,6 +82,24 @@ TEST_CASE("management: tells which queues have no leader, or no node, as RabbitM
     CHECK(leaderless == Lines{"3.10", "3.10 minority", "minority", "down", "classic"});
 }
 
+TEST_CASE("management: a queue that is listed as running while its leader's node is away has no leader") {
+    const std::string queues = test::answer("200 OK", R"([
+        {"name": "away", "type": "quorum", "leader": "rabbit@c", "state": "running"},
+        {"name": "led", "type": "quorum", "leader": "rabbit@a", "state": "running"},
+        {"name": "silent", "type": "quorum"}])");
+    const auto leaderless_where = [&](const std::string& nodes) {
+        test::Server server({{"GET /api/queues/", queues}, {"GET /api/nodes", nodes}});
+        Lines leaderless;
+        for (const ListedQueue& queue : client_of(server.url(), "shop").queues_and_nodes())
+            if (queue.leaderless) leaderless.push_back(queue.name);
+        return leaderless;
+    };
+    CHECK(leaderless_where(test::answer("200 OK", R"([{"name": "rabbit@c", "running": false}, 1, {"name": ""},
+        {"name": "rabbit@a", "running": true}, {"name": "rabbit@b"}])")) == Lines{"away"});
+    CHECK(leaderless_where(test::answer("401 Unauthorized", "{}")).empty());
+    CHECK(leaderless_where(test::answer("404 Not Found", "{}")).empty());
+}
+
 TEST_CASE("management: tells what is counted of a queue, as far as anything is") {
     test::Server server(test::answer("200 OK", R"({"messages_unacknowledged": 3, "message_stats":
         {"deliver": 100, "get": 5, "redeliver": 7, "ack": 90, "deliver_details": {"rate": 0.0}}})"));

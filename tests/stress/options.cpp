@@ -14,9 +14,9 @@ namespace {
     std::cerr << "stress: " << problem << "\n"
               << "usage: stress [--broker-dir DIR] [--messages N] [--faults N] [--seed N] [--kill-only]\n"
               << "       stress [--broker-dir DIR] --soak MINUTES [--seed N]\n"
-              << "  DIR is a broker's, started by scripts/broker start VERSION DIR; its vhost 'stress' is deleted and "
-                 "created;\n "
-                 " without it, that of the environment\n";
+              << "  DIR is a broker's, started by scripts/broker start VERSION DIR; its vhosts 'stress-PID' of earlier "
+                 "runs are\n"
+                 "  deleted, and a new one is created; without it, that of the environment\n";
     std::exit(64);
 }
 

@@ -2,6 +2,8 @@
 // reloaded.
 #pragma once
 
+#include <unistd.h>
+
 #include <string>
 #include <vector>
 
@@ -30,12 +32,14 @@ const WorkQueue& work_queue(const std::string& name);
 std::string rung_of(const WorkQueue& queue);
 std::string parking_of(const WorkQueue& queue);
 
-inline const std::string vhost = "stress";
+/// Of each process its own: where a node was away when a queue was deleted, RabbitMQ 3.10 deletes it there later, and
+/// with it the data of a new one of the same vhost and name.
+inline const std::string vhost = "stress-" + std::to_string(getpid());
 inline const std::string error_queue = "errors";
 inline const std::string catch_all = "catch-all";
 inline const std::string daemon_user = "retryd";
 
-/// Creates the vhost and its empty work queues on the broker of the environment. Deletes the one of an earlier run.
+/// Creates the vhost and its empty work queues on the broker of the environment. Deletes those of earlier runs.
 void create_vhost(const Addresses& addresses, const std::vector<WorkQueue>& queues = work_queues());
 void declare(const Addresses& addresses, const WorkQueue& queue);
 
