@@ -74,13 +74,17 @@ bool is_leaderless(const Json& queue) {
     return both && 2 * online->size() <= members->size();
 }
 
-/// None if our user may not know.
+/// None where that is not told.
 std::set<std::string> nodes_away(const ManagementRequests& api) {
     std::set<std::string> away;
-    const auto nodes = api.if_permitted("nodes?columns=name,running");
-    if (!nodes || !nodes->is_array()) return away;
-    for (const Json& node : *nodes)
-        if (node.is_object() && node.value("running", Json()) == Json(false)) away.insert(text_in(node, "name"));
+    try {
+        const auto nodes = api.if_permitted("nodes?columns=name,running&disable_stats=true");
+        if (!nodes || !nodes->is_array()) return away;
+        for (const Json& node : *nodes)
+            if (node.is_object() && node.value("running", Json()) == Json(false)) away.insert(text_in(node, "name"));
+    } catch (const Error&) {
+        // The list of queues is worth something without it.
+    }
     return away;
 }
 
@@ -160,11 +164,12 @@ std::vector<ListedQueue> ManagementClient::queues() const {
     return queues;
 }
 
-std::vector<ListedQueue> ManagementClient::queues_and_nodes() const {
-    std::vector<ListedQueue> listed = queues();
+/// The nodes first: a queue that has another leader a moment later is listed with that one.
+std::vector<ListedQueue> ManagementClient::queues_with_leaders() const {
     const std::set<std::string> away = nodes_away(ManagementRequests(settings_, tls_, vhost_));
+    std::vector<ListedQueue> listed = queues();
     for (ListedQueue& queue : listed)
-        if (away.contains(queue.leader)) queue.leaderless = true;
+        if (!queue.leader.empty() && away.contains(queue.leader)) queue.leaderless = true;
     return listed;
 }
 

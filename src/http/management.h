@@ -39,7 +39,7 @@ struct ListedQueue {
     std::optional<std::int64_t> acked = std::nullopt;
     /// It has no leader now, or its node is away: RabbitMQ says then that it has no messages, or that it is not there.
     bool leaderless = false;
-    std::string leader = {};  // the node that it is on, or was last
+    std::string leader = {};  // the node that it is on, or was last; empty if it is not told
 
     /// Whether `held` is more than has come within two seconds. As long as messages come, some are always on their way.
     bool holds_back() const;
@@ -67,10 +67,10 @@ class ManagementClient {
     ManagementClient(config::Management settings, config::Tls tls, std::string vhost);
 
     std::vector<ListedQueue> queues() const;
-    /// The same, and a queue whose leader's node is away is leaderless, if our user may know: RabbitMQ 4.3.6 may go on
-    /// for more than a minute to list it as running, where a node was a member before and is none any more (seen on a
-    /// cluster).
-    std::vector<ListedQueue> queues_and_nodes() const;
+    /// The same, and a queue whose leader's node is away is leaderless: RabbitMQ 4.3.6 may go on for more than a minute
+    /// to list it as running, where another node was a member before (seen on a cluster). Which nodes are away takes
+    /// the tag monitoring; where that is not told, these are queues().
+    std::vector<ListedQueue> queues_with_leaders() const;
     /// The consumers of all queues of the vhost.
     std::vector<ListedConsumer> consumers() const;
     /// The target addresses of AMQP 1.0 producers of the vhost; RabbitMQ 4.1 and later report them. Only for

@@ -206,7 +206,7 @@ TEST_CASE("a restart of the broker: what waits on a rung comes back, and the dae
         return errors && errors->consumers > 0;
     }));
     Worker worker(work);
-    const Received returned = worker.receive();
+    const Received returned = worker.receive(return_after_restart);
     CHECK(returned.body == "waiting");
     worker.ack(returned);
     again.publish("", work, {.body = "new"});

@@ -34,6 +34,7 @@ class FakeManagementApi : public ManagementApi {
     std::vector<std::string> set_policies;                // those that were not refused
 
     std::vector<http::ListedQueue> queues() override { return next("queues", queue_lists); }
+    std::vector<http::ListedQueue> queues_with_leaders() override { return queues(); }
     std::vector<http::ListedConsumer> consumers() override { return next("consumers", consumer_lists); }
     std::vector<std::string> amqp10_targets() override { return targets_of_amqp10; }
     std::vector<core::BindingSpec> bindings_from(const std::string& exchange) override;

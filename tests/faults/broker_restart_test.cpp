@@ -30,7 +30,7 @@ struct Restarted : ThroughFaults {
         worker.client.consume(other, 500);
         while (!all_seen()) {
             INFO(missing() << "are not back");
-            const Received returned = worker.receive();
+            const Received returned = worker.receive(return_after_restart);
             worker.ack(returned);
             ++copies[returned.properties.message_id.value_or("(no id)")];
         }

@@ -22,6 +22,8 @@ Fault internal_error() {
     return fault::connection_close(541, "INTERNAL_ERROR");
 }
 
+const std::string set_aside_for = "each time it was published the broker ended the connection";
+
 /// Once among others, twice alone, and once more where the end came before the others were confirmed.
 constexpr int few = 4;
 
@@ -34,10 +36,10 @@ TEST_CASE("a message at which the broker ends the connection with 541 is set asi
     reject_among_others(s);
     s.check_nothing_is_lost();
     check_only_aside(s, "poison");
-    const std::string told = "each time it was published the broker ended the connection";
-    CHECK(await([&] { return s.daemon.lines_with({told}) == 1; }));
+    CHECK(await([&] { return s.daemon.lines_with({set_aside_for}) == 1; }));
     s.check_goes_on();
     CHECK(s.network.matched(ended) <= few);
+    CHECK(s.daemon.lines_with({"connected to"}) <= few + 1);
     s.stop();
 }
 
@@ -55,9 +57,11 @@ TEST_CASE("a message at which the broker ends the connection with 541 is set asi
     reject_among_others(s);
     s.check_nothing_is_lost();
     check_only_aside(s, "poison");
+    CHECK(await([&] { return s.daemon.lines_with({set_aside_for}) == 1; }));
     CHECK(s.daemon.lines_with({"RabbitMQ ended the connection that declares"}) >= 1);
     s.check_goes_on();
     CHECK(s.network.matched(ended) <= few);
+    CHECK(s.daemon.lines_with({"connected to"}) <= few + 1);
     s.stop();
 }
 

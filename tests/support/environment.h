@@ -43,6 +43,11 @@ std::string erlang(const std::string& expression);
 /// The same on the node that scripts/broker keeps in that folder.
 std::string erlang_on(const std::string& dir, const std::string& expression);
 
+/// After a restart of the broker 4.0.5 may not know its default exchange yet when a rung sends home what is due
+/// ("Cannot forward any dead-letter messages … exchange '' … does not exist"): the rung sends it again three minutes
+/// later.
+inline constexpr milliseconds return_after_restart = patience + std::chrono::minutes(3);
+
 /// Runs `$RETRYD_TEST_BROKER ACTION $RETRYD_TEST_BROKER_DIR`: restart, stop, kill … Throws when it fails.
 void control_broker(const std::string& action);
 

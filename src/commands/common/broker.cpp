@@ -15,7 +15,8 @@ class HttpManagementApi : public ManagementApi {
         : client_(*settings.management, settings.broker.tls, vhost),
           user_(settings.broker.endpoints.empty() ? "" : settings.broker.endpoints.front().username) {}
 
-    std::vector<http::ListedQueue> queues() override { return client_.queues_and_nodes(); }
+    std::vector<http::ListedQueue> queues() override { return client_.queues(); }
+    std::vector<http::ListedQueue> queues_with_leaders() override { return client_.queues_with_leaders(); }
     std::vector<http::ListedConsumer> consumers() override { return client_.consumers(); }
     std::vector<std::string> amqp10_targets() override { return client_.amqp10_targets(); }
     std::vector<core::BindingSpec> bindings_from(const std::string& exchange) override {

@@ -26,6 +26,8 @@ class ManagementApi {
     virtual ~ManagementApi() = default;
 
     virtual std::vector<http::ListedQueue> queues() = 0;
+    /// The same, where it matters which have a leader.
+    virtual std::vector<http::ListedQueue> queues_with_leaders() = 0;
     virtual std::vector<http::ListedConsumer> consumers() = 0;
     virtual std::vector<std::string> amqp10_targets() = 0;
     /// The queues bound to that exchange; none if it does not exist.

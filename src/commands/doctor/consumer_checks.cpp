@@ -22,7 +22,7 @@ constexpr const char* without_leader =
 void check_leader(Checkup& checkup, const std::string& queue) {
     std::optional<bool> leaderless;
     checkup.ask_management([&] {
-        for (const http::ListedQueue& each : checkup.management->queues())
+        for (const http::ListedQueue& each : checkup.management->queues_with_leaders())
             if (each.name == queue) leaderless = each.leaderless;
     });
     const std::string error_queue = "the error queue " + core::quoted(queue);
@@ -54,7 +54,7 @@ void check_error_queue_consumer(Checkup& checkup) {
 
 void check_other_leaders(Checkup& checkup) {
     const core::Policy& policy = checkup.settings.policy;
-    for (const http::ListedQueue& queue : checkup.management->queues()) {
+    for (const http::ListedQueue& queue : checkup.management->queues_with_leaders()) {
         const bool own = queue.name != policy.error_queue &&
                          admin::is_retryds(policy, {queue.name, queue.type, queue.arguments, "", ""});
         if (!queue.leaderless || !own) continue;

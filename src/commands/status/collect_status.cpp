@@ -84,7 +84,7 @@ class StatusCollector {
             return;
         }
         try {
-            const auto queues = broker_.management()->queues();
+            const auto queues = broker_.management()->queues_with_leaders();
             for (const http::ListedQueue& queue : queues) {
                 listed_.push_back(queue.name);
                 if (queue.leaderless) listed_leaderless_.insert(queue.name);
