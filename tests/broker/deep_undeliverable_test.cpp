@@ -18,6 +18,10 @@ using namespace retryd::test;
 namespace {
 
 constexpr milliseconds out_of_the_way_within = seconds(30);
+/// RabbitMQ ends a connection, one of whose channels is busy, only after three seconds for each of its channels
+/// (CHANNEL_TERMINATION_TIMEOUT in rabbit_reader.erl; 27 s for these nine on 4.3.6). When the others end, over the
+/// message that cannot be handed over, the busy one may be given that message, and keeps it for so long.
+constexpr milliseconds kept_by_busy_channel = 9 * seconds(3);
 
 struct BothKinds : Scenario {
     std::string good = work_queue("good");
@@ -64,8 +68,10 @@ struct BothKinds : Scenario {
         const auto begin = Clock::now();
         send(order);
         const auto bad = static_cast<std::uint32_t>(std::count(order.begin(), order.end(), 'u'));
+        const bool one_is_busy = order.find('-') != std::string::npos;
         const auto within = [&] {
-            return out_of_the_way_within + connecting.of(100 * static_cast<int>(bad)) + machine.slack();
+            return out_of_the_way_within + (one_is_busy ? kept_by_busy_channel : milliseconds(0)) +
+                   connecting.of(100 * static_cast<int>(bad)) + machine.slack();
         };
         const auto too_late = [&] { return since(begin) > within(); };
         CHECK(await([&] { return depth(config.catch_all) >= bad || too_late(); }, seconds(200)));
