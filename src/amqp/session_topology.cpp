@@ -48,8 +48,10 @@ Declarer::Outcome used_as_it_is(Declarer::Outcome found) {
     return found;
 }
 
-std::string why_not(const Declarer::Outcome& outcome) {
+/// What may be declared is missing only where a queue is to be bound that somebody has just deleted.
+std::string why_not(const Declarer::Outcome& outcome, bool declare) {
     if (outcome.result != Declarer::Result::missing) return outcome.text;
+    if (declare) return outcome.text + ", although it was there a moment ago: somebody has deleted it meanwhile";
     return outcome.text + ", and with `declare: false` retryd does not make it; `retryd plan` lists what it needs";
 }
 
@@ -139,7 +141,8 @@ void SessionTopology::require_base(const core::TopologyItem& item, const Declare
         return error_queue ? void() : tell_once_if_unanswered(outcome);
     }
     if (outcome.unanswered) throw Error(Error::Kind::lost, outcome.text);
-    if (outcome.result != Declarer::Result::done) throw Error(Error::Kind::refused, why_not(outcome));
+    if (outcome.result != Declarer::Result::done)
+        throw Error(Error::Kind::refused, why_not(outcome, settings_->declare));
     tell_once(outcome.text);
 }
 
@@ -240,7 +243,8 @@ void SessionTopology::declare_next(const std::string& key, std::size_t index) {
             declare_next(key, 0);
         }
         const auto not_done = outcome.unanswered ? relay::DeclareOutcome::unanswered : relay::DeclareOutcome::refused;
-        relay_->on_declared(key, done ? relay::DeclareOutcome::ready : not_done, done ? "" : why_not(outcome), now_);
+        relay_->on_declared(key, done ? relay::DeclareOutcome::ready : not_done,
+                            done ? "" : why_not(outcome, settings_->declare), now_);
     });
 }
 

@@ -25,12 +25,15 @@ class Broker : public TopologyCommands {
     std::string never_lets;  // declare that one
     std::string has_other;   // one of that name, with other arguments
     std::string is_silent;   // that one answers nothing
+    std::string is_deleted;  // before that one is bound
 
     void open_channel(Channel on) override { asked_.push_back({on, Kind::open}); }
     void close_channel(Channel) override {}
     void declare_exchange(Channel on, const core::ExchangeSpec& exchange) override { declare(on, exchange.name); }
     void declare_queue(Channel on, const core::QueueSpec& queue) override { declare(on, queue.name); }
-    void bind(Channel on, const core::BindingSpec&) override { asked_.push_back({on, Kind::other}); }
+    void bind(Channel on, const core::BindingSpec& binding) override {
+        asked_.push_back({on, Kind::bind, binding.queue});
+    }
     void check_exchange(Channel on, const std::string&) override { asked_.push_back({on, Kind::other}); }
     void check_queue(Channel on, const std::string&) override { asked_.push_back({on, Kind::other}); }
     void delete_exchange(Channel, const std::string&) override {}
@@ -44,6 +47,9 @@ class Broker : public TopologyCommands {
                 declarer.on_channel_open(asked.on);
             } else if (asked.kind == Kind::declare && asked.name == is_silent) {
                 continue;
+            } else if (asked.kind == Kind::bind && asked.name == is_deleted) {
+                const std::string text = "NOT_FOUND - no queue '" + asked.name + "' in vhost '/'";
+                declarer.on_channel_closed({asked.on, core::reply_code::not_found, text, 0});
             } else if (asked.kind == Kind::declare && asked.name == has_other) {
                 const std::string text = "PRECONDITION_FAILED - inequivalent arg 'type' for exchange '" + asked.name;
                 declarer.on_channel_closed({asked.on, core::reply_code::precondition_failed, text, 0});
@@ -57,7 +63,7 @@ class Broker : public TopologyCommands {
     }
 
   private:
-    enum class Kind { open, declare, other };
+    enum class Kind { open, declare, bind, other };
     struct Asked {
         Channel on;
         Kind kind;
@@ -259,6 +265,15 @@ TEST_CASE("session topology: while the broker is blocked nothing is known of a p
     s.topology.blocked(false);
     CHECK(s.after_a_minute().empty());
     CHECK(is_back(s.after_a_minute()));
+}
+
+TEST_CASE("session topology: a queue that is deleted before it is bound is not put down to declare: false") {
+    Broker broker;
+    broker.is_deleted = config::Settings().policy.error_queue;
+    ForbiddenDeclares forbidden;
+    CHECK_THROWS_WITH(
+        Session(broker, forbidden),
+        Catch::Contains("does not exist, although it was there a moment ago") && !Catch::Contains("declare: false"));
 }
 
 }  // namespace retryd::amqp::session_topology_test

@@ -85,8 +85,9 @@ TEST_CASE("an error queue that is deleted while messages go through it: it is ma
     s.client.delete_queue(s.config.error_queue);
     REQUIRE(s.network.await_matched(cancelled));
     s.check_goes_on();
-    // RabbitMQ 4.3.6 may fail (541) over the binding of a queue that it is still deleting.
-    const int ended = s.daemon.lines_with({"RabbitMQ ended the connection that declares"});
+    // Over the binding of a queue that it is still deleting RabbitMQ 4.3.6 may fail (541); 4.0.5 may not find it.
+    const int ended = s.daemon.lines_with({"RabbitMQ ended the connection that declares"}) +
+                      s.daemon.lines_with({"somebody has deleted it meanwhile"});
     CHECK(ended <= 1);
     CHECK(s.reconnects_as_often_as(1 + ended));
     CHECK(s.daemon.lines_with({"cancelled the consumer of the error queue"}) >= 1);
