@@ -271,7 +271,8 @@ TEST_CASE("x_death: keep: a work queue that is gone when its message comes home 
         REQUIRE(s.await_depth(s.rung(s.work, "1s") + ".x-death", 1));
     }
     s.client.delete_queue(s.work);
-    REQUIRE(s.await_depth(s.rung(s.work, "1s") + ".x-death", 0));
+    // Not while it is on its way: what RabbitMQ 3.8 puts into a quorum queue that is being made it may never confirm.
+    REQUIRE(s.await_depth("retryd.detour.2s", 1));
     CHECK(s.quorum_work_queue("work") == s.work);
     Worker worker(s.work);
     const Received back = worker.receive();
