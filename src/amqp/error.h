@@ -20,6 +20,7 @@ class Error : public std::runtime_error {
         undeliverable,     // the broker ended the connection that consumes: it cannot hand over a message
         set_aside_unread,  // a message ended the connection, and was left to dead-lettering unread
         cancelled,         // the broker took the consumer of the error queue away
+        deleted,           // what is needed was deleted between its declaration and its binding
         refused,           // the broker closed a channel or the connection with a reason (404, 403, 406 …)
         protocol,          // what came makes no sense
         refusal_too_long,  // the broker ended the connection, since its refusal did not fit the answer (amqp/aside.h)

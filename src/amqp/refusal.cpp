@@ -115,6 +115,9 @@ std::string remedy(Error::Kind kind) {
         case Error::Kind::refused:
             return "look in the broker's words for what it refused: a permission of the user, or a queue or exchange "
                    "that is there with other arguments";
+        case Error::Kind::deleted:
+            return "retryd declares it anew; if this goes on, find out who deletes it: any user whose permission to "
+                   "configure covers its name may";
         case Error::Kind::undeliverable:
             return "the broker's log of this moment names what it could not express; see \"A message that RabbitMQ "
                    "cannot hand over\" in docs/operations.md";
@@ -136,7 +139,7 @@ std::string remedy(Error::Kind kind) {
 }
 
 std::string consequence(Error::Kind kind) {
-    if (kind == Error::Kind::cancelled) {
+    if (kind == Error::Kind::cancelled || kind == Error::Kind::deleted) {
         return "If the queue was deleted, what lay in it is gone, and until it is declared again the broker drops "
                "what is rejected; else rejected messages wait in it";
     }

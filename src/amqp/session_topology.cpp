@@ -49,9 +49,14 @@ Declarer::Outcome used_as_it_is(Declarer::Outcome found) {
 }
 
 /// What may be declared is missing only where a queue is to be bound that somebody has just deleted.
+bool deleted_meanwhile(const Declarer::Outcome& outcome, bool declare) {
+    return declare && outcome.result == Declarer::Result::missing;
+}
+
 std::string why_not(const Declarer::Outcome& outcome, bool declare) {
     if (outcome.result != Declarer::Result::missing) return outcome.text;
-    if (declare) return outcome.text + ", although it was there a moment ago: somebody has deleted it meanwhile";
+    if (deleted_meanwhile(outcome, declare))
+        return outcome.text + ", although it was there a moment ago: somebody has deleted it meanwhile";
     return outcome.text + ", and with `declare: false` retryd does not make it; `retryd plan` lists what it needs";
 }
 
@@ -141,8 +146,8 @@ void SessionTopology::require_base(const core::TopologyItem& item, const Declare
         return error_queue ? void() : tell_once_if_unanswered(outcome);
     }
     if (outcome.unanswered) throw Error(Error::Kind::lost, outcome.text);
-    if (outcome.result != Declarer::Result::done)
-        throw Error(Error::Kind::refused, why_not(outcome, settings_->declare));
+    const auto kind = deleted_meanwhile(outcome, settings_->declare) ? Error::Kind::deleted : Error::Kind::refused;
+    if (outcome.result != Declarer::Result::done) throw Error(kind, why_not(outcome, settings_->declare));
     tell_once(outcome.text);
 }
 

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "amqp/broker_session.h"
+#include "amqp/error.h"
+#include "amqp/refusal.h"
 #include "core/reply_code.h"
 #include "relay/relay_fixture.h"
 #include "support/catch.h"
@@ -271,9 +273,16 @@ TEST_CASE("session topology: a queue that is deleted before it is bound is not p
     Broker broker;
     broker.is_deleted = config::Settings().policy.error_queue;
     ForbiddenDeclares forbidden;
-    CHECK_THROWS_WITH(
-        Session(broker, forbidden),
-        Catch::Contains("does not exist, although it was there a moment ago") && !Catch::Contains("declare: false"));
+    try {
+        const Session s(broker, forbidden);
+        FAIL("the session goes on without its error queue");
+    } catch (const Error& error) {
+        CHECK(error.kind() == Error::Kind::deleted);
+        CHECK_THAT(error.what(), Catch::Contains("does not exist, although it was there a moment ago") &&
+                                     !Catch::Contains("declare: false"));
+        CHECK_THAT(remedy(error), Catch::Contains("declares it anew") && Catch::Contains("who deletes it"));
+        CHECK_THAT(consequence(error.kind()), Catch::Contains("what lay in it is gone"));
+    }
 }
 
 }  // namespace retryd::amqp::session_topology_test
