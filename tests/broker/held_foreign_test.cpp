@@ -4,6 +4,7 @@
 #include <string>
 
 #include "broker/held_scene.h"
+#include "support/broker_queue.h"
 #include "support/environment.h"
 #include "support/full_queue.h"
 
@@ -20,8 +21,7 @@ Received taken_from(const std::string& queue) {
 }
 
 void purge(const std::string& queue) {
-    erlang("begin {ok, Q} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"" + broker_address().vhost + "\">>, queue, <<\"" +
-           queue + "\">>)), rabbit_amqqueue:purge(Q) end.");
+    erlang("begin {ok, Q} = " + erlang_lookup(queue) + ", rabbit_amqqueue:purge(Q) end.");
 }
 
 struct ForeignScene : Scenario {
@@ -140,7 +140,7 @@ TEST_CASE("a reload ends the hold while the queue of held messages is full: nobo
           "[one-version][since-3.10]") {
     HeldScene s;
     s.start();
-    REQUIRE(await([&] { return s.exists(held_of(s.work)); }));
+    REQUIRE(await([&] { return takes_messages(held_of(s.work)); }));
     Worker worker(s.work);
     {
         const FullQueue full(held_of(s.work));

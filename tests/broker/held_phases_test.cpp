@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "broker/held_scene.h"
+#include "support/broker_queue.h"
 #include "support/full_queue.h"
 #include "support/machine.h"
 
@@ -176,6 +177,7 @@ TEST_CASE("two daemons, and one after the other is told that the entry is gone: 
     HeldScene s;
     s.retry(s.work_queue("other"), {"1s"});
     s.start();
+    REQUIRE(await([&] { return takes_messages(held_of(s.work)); }));
     Daemon second;
     second.start(s.config.yaml());
     REQUIRE(await([&] { return s.client.look_at(s.config.error_queue)->consumers == 2; }));
@@ -200,7 +202,7 @@ TEST_CASE("one work queue's messages cannot be held, many of them: another one's
     const std::string other = s.quorum_work_queue("other");
     s.retry(other, {"100ms"});
     s.start();
-    REQUIRE(await([&] { return s.exists(held_of(s.work)); }));
+    REQUIRE(await([&] { return takes_messages(held_of(s.work)); }));
     Worker neighbour(other);
     s.client.publish("", other, {.body = "0"});  // its rung is there, and has taken one
     neighbour.reject(neighbour.receive());

@@ -44,6 +44,7 @@ TEST_CASE("a parked message keeps its x-death and says why, since when, and wher
     const std::string work = s.work_queue("work");
     s.retry(work, {"50ms"});
     s.start();
+    s.await_declared();
     Worker worker(work);
     s.client.publish("", work, {.body = "x", .headers = {{"own", longstr("stays")}}});
     worker.reject(worker.receive());

@@ -3,6 +3,7 @@
 #include <string>
 #include <thread>
 
+#include "support/broker_queue.h"
 #include "support/catch.h"
 #include "support/hanging_queue.h"
 #include "support/machine.h"
@@ -65,9 +66,8 @@ namespace {
 
 /// What consumes that queue does nothing for so long: `what` is an Erlang expression of its channel.
 void suspend(const std::string& what, const std::string& queue, seconds time) {
-    erlang("spawn(fun() -> {ok, Q} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"" + broker_address().vhost +
-           "\">>, queue, <<\"" + queue +
-           "\">>)), Channel = element(1, hd(rabbit_amqqueue:consumers(Q))), erlang:suspend_process(" + what +
+    erlang("spawn(fun() -> {ok, Q} = " + erlang_lookup(queue) +
+           ", Channel = element(1, hd(rabbit_amqqueue:consumers(Q))), erlang:suspend_process(" + what +
            "), receive after " + std::to_string(milliseconds(time).count()) + " -> ok end end).");
 }
 

@@ -1,5 +1,6 @@
 // `x_death: keep`: on every version of RabbitMQ a consumer sees its message's deaths in its queue, counted on from
 // round to round, and nothing of retryd's queues.
+#include <csignal>
 #include <string>
 #include <vector>
 
@@ -271,9 +272,11 @@ TEST_CASE("x_death: keep: a work queue that is gone when its message comes home 
         REQUIRE(s.await_depth(s.rung(s.work, "1s") + ".x-death", 1));
     }
     s.client.delete_queue(s.work);
-    // Not while it is on its way: what RabbitMQ 3.8 puts into a quorum queue that is being made it may never confirm.
     REQUIRE(s.await_depth("retryd.detour.2s", 1));
+    // What is put into a quorum queue that is being made RabbitMQ 3.8 may never confirm, and to make it takes a while.
+    s.daemon.signal(SIGSTOP);
     CHECK(s.quorum_work_queue("work") == s.work);
+    s.daemon.signal(SIGCONT);
     Worker worker(s.work);
     const Received back = worker.receive();
     CHECK(deaths_of(back) == Deaths{{s.work, "rejected", 2}});

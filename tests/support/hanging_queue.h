@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "support/broker_queue.h"
 #include "support/environment.h"
 
 namespace retryd::test {
@@ -13,8 +14,7 @@ namespace retryd::test {
 class HangingQueue {
   public:
     explicit HangingQueue(const std::string& queue)
-        : process_("begin {ok, Q} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"" + broker_address().vhost +
-                   "\">>, queue, <<\"" + queue + "\">>)), amqqueue:get_pid(Q) end") {
+        : process_("begin {ok, Q} = " + erlang_lookup(queue) + ", amqqueue:get_pid(Q) end") {
         Client client(broker_address());
         await([&] { return client.look_at(queue).has_value(); });
         erlang("sys:suspend(" + process_ + ", 60000).");  // a busy node takes longer than the usual 5 s
