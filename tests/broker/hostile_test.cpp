@@ -178,6 +178,21 @@ TEST_CASE("names that no queue can have are parked as no-death, others that matc
     s.stop();
 }
 
+TEST_CASE("a forged x-death that names the error queue: RabbitMQ before 3.13 drops what expires with it, no other") {
+    Hostile s;
+    const std::string expiring = s.work_queue("glob.expiring", {{"x-message-ttl", int32(1)}});
+    const Table forged{{"x-death", array({death_entry(s.config.error_queue, "expired")})}};
+    s.client.publish("", expiring, {.body = "forged", .headers = forged});
+    s.client.publish("", expiring, {.body = "honest"});
+    if (version_of(s.client) >= Version{3, 13}) {
+        CHECK(s.await_depth(s.parking_of(expiring), 2));
+    } else {
+        CHECK(s.take_parked(s.parking_of(expiring)).body == "honest");
+    }
+    s.check_still_works();
+    s.stop();
+}
+
 TEST_CASE("an x-death that names a queue which does not exist is parked as queue-gone and leaves no rungs behind") {
     Hostile s;
     for (int i = 0; i < 20; ++i) {

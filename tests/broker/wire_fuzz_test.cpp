@@ -207,6 +207,25 @@ bool crashes_old_brokers(const Field& field) {
     });
 }
 
+/// Before 3.13 the broker drops what dies without a rejection on its way to a queue that its x-death names, where no
+/// entry up to that one is of a rejection: to it that is a cycle, whoever has written it (is_cycle() of
+/// rabbit_dead_letter.erl).
+bool is_cycle_to_old_brokers(const Table& headers, const std::string& queue) {
+    const Value* const deaths = find(headers, "x-death");
+    const auto* const entries = deaths == nullptr ? nullptr : std::get_if<Array>(&deaths->data);
+    if (entries == nullptr) return false;
+    const auto says = [](const Value& entry, const char* name, const std::string& text) {
+        const auto* fields = std::get_if<Table>(&entry.data);
+        const Value* const value = fields == nullptr ? nullptr : find(*fields, name);
+        return value != nullptr && *value == longstr(text);
+    };
+    for (const Value& entry : *entries) {
+        if (says(entry, "reason", "rejected")) return false;
+        if (says(entry, "queue", queue)) return true;
+    }
+    return false;
+}
+
 /// Takes out what is parked, and what came to a queue that nobody works for, and writes down what it was; beside the
 /// test, which must not be late for it. What RabbitMQ cannot hand over `parked drop` takes away.
 class Collector {
@@ -352,7 +371,10 @@ class WireFuzz {
     void send_hostile() {
         HostileMessage hostile = mutator_.next();
         const Way way = static_cast<Way>(mutator_.below(3));
-        if (version_of(s_.client) < Version{3, 13}) std::erase_if(hostile.message.headers, crashes_old_brokers);
+        if (version_of(s_.client) < Version{3, 13}) {
+            std::erase_if(hostile.message.headers, crashes_old_brokers);
+            if (way == Way::expired && is_cycle_to_old_brokers(hostile.message.headers, s_.config.error_queue)) return;
+        }
         hostile.breaks_old_brokers = false;
         hostile.what += " #" + std::to_string(s_.hostile_sent);
         s_.send_hostile(std::move(hostile), way);
