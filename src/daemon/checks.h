@@ -1,5 +1,5 @@
-// The checks of `retryd doctor`, run by the daemon itself: all of them at the start, after a reload, every five minutes
-// and when a fault begins; those of policies every 45 seconds.
+// The checks of `retryd doctor`, run by the daemon itself: all of them at the start and after a reload, once what is
+// declared then is there, every five minutes and when a fault begins; those of policies every 45 seconds.
 #pragma once
 
 #include <functional>

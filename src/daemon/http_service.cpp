@@ -180,12 +180,13 @@ void HttpService::tick(core::SteadyTime now) {
     if (target) report_depths_fault(serving_->depths.snapshot().fault);
 }
 
-/// Findings stay while the broker is unreachable: they may be the reason.
+/// Findings stay while the broker is unreachable: they may be the reason. What is still being declared would be told
+/// as missing.
 void HttpService::tick_checks(const DaemonState::Snapshot& state) {
     const auto settings = configuration_.current();
     if (!settings->management) {
         checks_.end();
-    } else if (state.phase == DaemonState::Phase::consuming) {
+    } else if (state.phase == DaemonState::Phase::consuming && !state.declaring_in_advance) {
         checks_.look_at({settings, state.endpoint});
     }
     const core::WallTime newest = state.faults.empty() ? core::WallTime{} : state.faults.back().since;

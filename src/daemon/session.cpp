@@ -159,6 +159,7 @@ void Session::serve() {
     relay_.were_silent(context_.trial.silent_targets());
     relay_.start();
     const core::SteadyTime began = system::steady_now();
+    begin_declaring(began);
     for (;;) {
         const core::Now now = system::now();
         context_.watchdog.turned(now.steady);
@@ -169,6 +170,7 @@ void Session::serve() {
         relay_.on_tick(now);
         broker_.delivers_singly() ? relay_.flush_all() : relay_.flush(now);
         report_load(now);
+        report_declared(now.steady);
         look_for_held(began, now.steady);
         events_.report_suppressed(now.steady);
         handle_requests(now);
@@ -224,6 +226,7 @@ void Session::begin_shutdown(const core::Now& now) {
 }
 
 void Session::handle_reload(const core::Now& now) {
+    begin_declaring(now.steady);
     if (!reload(context_)) return;
     events_.count_with(context_.http.stats());
     next_ = context_.configuration.current();
@@ -288,6 +291,21 @@ void Session::report_slow_declare(core::SteadyTime began, core::SteadyTime now) 
     reported_ready_ = true;
     context_.http.state().declaring(name_);
     notify_ready(status_line(context_.http.state().snapshot()));
+}
+
+/// Before a reload is in force, so that nothing looks for what it declares.
+void Session::begin_declaring(core::SteadyTime now) {
+    declaring_since_ = now;
+    context_.http.state().declaring_in_advance(true);
+}
+
+/// A broker may leave a declare unanswered for hours: what is not there by then is looked for all the same.
+void Session::report_declared(core::SteadyTime now) {
+    constexpr Milliseconds longest{60'000};
+    if (!declaring_since_) return;
+    if ((next_ || relay_.awaits_declares()) && now - *declaring_since_ < longest) return;
+    declaring_since_.reset();
+    context_.http.state().declaring_in_advance(false);
 }
 
 void Session::warn_of_old_broker() {

@@ -52,6 +52,11 @@ void DaemonState::declaring(const std::string& broker) {
     change(Phase::declaring, broker, "");
 }
 
+void DaemonState::declaring_in_advance(bool under_way) {
+    const std::lock_guard lock(mutex_);
+    state_.declaring_in_advance = under_way;
+}
+
 void DaemonState::disconnected(const std::string& broker, const std::string& fault, const std::string& consequence) {
     const std::lock_guard lock(mutex_);
     change(Phase::not_connected, broker, fault);

@@ -32,6 +32,7 @@ class DaemonState {
         std::optional<std::string> blocked;   // the broker's reason for taking no messages
         std::string error_queue_silent;       // what it means that the error queue does not answer; empty if it does
         std::string refused_reload;           // why the file is not in force; empty if it is
+        bool declaring_in_advance = false;    // what a session or a reload declares may not be there yet
         std::uint64_t reconnects = 0;
         core::Milliseconds unsettled{};               // how long the oldest unsettled delivery has waited
         std::vector<telemetry::LastingFault> faults;  // the oldest first
@@ -41,6 +42,8 @@ class DaemonState {
     void consuming(const std::string& broker, const config::Endpoint& endpoint, const core::BrokerVersion& version);
     /// Connected, but the broker does not answer a declare.
     void declaring(const std::string& broker);
+    /// Whether what is declared before any message comes is still under way.
+    void declaring_in_advance(bool under_way);
     void disconnected(const std::string& broker, const std::string& fault, const std::string& consequence);
     /// The session ends, because the changed configuration requires a new connection.
     void reconnecting();

@@ -105,6 +105,7 @@ Target::State Declarations::ensure(Target& needed, const core::Now& now) {
 
 void Declarations::declare(Target& target) {
     target.state = Target::State::declaring;
+    declaring_.insert(target.key());
     broker_.declare(target.key(), target.topology);
 }
 
@@ -165,11 +166,12 @@ std::shared_ptr<Target> Declarations::on_declared(std::string_view key, DeclareO
                                                   const core::Now& now) {
     if (const auto looking = looking_.find(key); looking != looking_.end()) looking_.erase(looking);
     const std::shared_ptr<Target> target = routes_.find_target(key);
-    if (!target) return nullptr;
-    if (target->stale_answers > 0) {
+    if (target && target->stale_answers > 0) {
         --target->stale_answers;
         return nullptr;
     }
+    if (const auto declaring = declaring_.find(key); declaring != declaring_.end()) declaring_.erase(declaring);
+    if (!target) return nullptr;
     const bool looked = std::exchange(target->looking, false) && target->state == Target::State::ready;
     if (looked && outcome != DeclareOutcome::refused) {
         look_later(*target, now);  // one without an answer is found out by what is published to it

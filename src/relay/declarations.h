@@ -34,6 +34,10 @@ class Declarations {
     void on_tick(const core::Now& now);
     std::optional<core::SteadyTime> next_tick() const;
 
+    /// Whether anything that was asked for for the first time, or after a refusal, is not answered yet: till then it
+    /// may not be there.
+    bool awaits_answers() const { return !declaring_.empty() || !return_bindings_asked_.empty(); }
+
     // ── targets ──
 
     /// ready, refused, or declaring: declared now if it was not yet, or if its refusal is long ago.
@@ -102,6 +106,7 @@ class Declarations {
     std::deque<Gone> gone_;
     std::deque<Look> looks_;       // the next one first; only one that is due when its target says is still to be made
     Names looking_;                // the keys of those that are under way
+    Names declaring_;              // the keys of the targets whose state is that
     Names return_bindings_asked_;  // work queues whose binding has been asked for and not answered
     Names return_bindings_refused_;  // and whose refusal has been reported
 };

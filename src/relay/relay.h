@@ -126,6 +126,8 @@ class Relay {
     /// Declares what is known to be needed before any message comes: for entries with an exact name, for shared
     /// ladders, for the dead-letter exchanges of others.
     void start() { declarations_.ask_in_advance(*policy_); }
+    /// Whether any of what was declared, by start(), by adopt() or for a message, is not answered yet.
+    bool awaits_declares() const { return declarations_.awaits_answers(); }
     /// Before start(): these targets did not answer when the last connection ended. What they were sent there may
     /// arrive all the same, and is delivered again: it takes a detour, so that it does not arrive there once more.
     void were_silent(const SilentTargets& targets) { routes_.were_silent(targets); }

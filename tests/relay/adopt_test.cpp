@@ -58,6 +58,32 @@ TEST_CASE("what both policies have is not declared again, what is new is declare
     CHECK(f.lying_in("email.retry.5s") == 1);
 }
 
+TEST_CASE("declares are awaited from the start, and from a reload that brings new ones, until each is answered") {
+    Fixture f;
+    CHECK(f.relay.awaits_declares());
+    f.broker.refused.insert("email.retry.30s");
+    f.answer_declares();
+    CHECK_FALSE(f.relay.awaits_declares());
+    f.adopt(other_policy());
+    CHECK(f.relay.awaits_declares());
+    f.relay.on_declared("\nemail.retry.7s", DeclareOutcome::unanswered, "", f.now);
+    CHECK_FALSE(f.relay.awaits_declares());
+}
+
+TEST_CASE("an answer to the declare of a former policy is not the awaited one") {
+    Fixture f;
+    core::Policy policy = other_policy();
+    policy.entries[0].ladder.queue_type = core::QueueType::classic;
+    const auto former = f.broker.declares;
+    f.adopt(policy);
+    for (const auto& declared : former)
+        f.relay.on_declared(declared.key, DeclareOutcome::ready, "", f.now);
+    f.relay.on_declared("\nemail.retry.7s", DeclareOutcome::ready, "", f.now);
+    CHECK(f.relay.awaits_declares());  // that of email.retry.5s, which is to be a classic queue now
+    f.relay.on_declared("\nemail.retry.5s", DeclareOutcome::ready, "", f.now);
+    CHECK_FALSE(f.relay.awaits_declares());
+}
+
 TEST_CASE("a queue that must be another now is declared anew; the answer to the former declare is not taken for its") {
     Fixture f;
     core::Policy policy = other_policy();
