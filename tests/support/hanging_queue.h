@@ -15,8 +15,7 @@ class HangingQueue {
   public:
     explicit HangingQueue(const std::string& queue)
         : process_("begin {ok, Q} = " + erlang_lookup(queue) + ", amqqueue:get_pid(Q) end") {
-        Client client(broker_address());
-        await([&] { return client.look_at(queue).has_value(); });
+        await([&] { return takes_messages(queue); });
         erlang("sys:suspend(" + process_ + ", 60000).");  // a busy node takes longer than the usual 5 s
     }
     ~HangingQueue() {
