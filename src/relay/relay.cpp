@@ -431,6 +431,12 @@ std::optional<Relay::Step> Relay::park_unless_rung_is_ours(const core::Delivery&
     if (!route || route->entry->ladder.x_death != core::XDeath::keep) return park_unknown();
     const auto delays = core::distinct_delays(route->entry->ladder);
     if (std::find(delays.begin(), delays.end(), name->delay) == delays.end()) return park_unknown();
+    // Of a queue that a glob names the message alone may tell: no rung is declared for one that is not there.
+    if (!route->shared() && !declarations_.work_queue_checked(*route, now)) {
+        if (may_wait({route, &route->awaited}, now)) return Step::wait;
+        return requeue_later(delivery, *routes_.home(from.queue), now);
+    }
+    if (!route->may_have_rungs()) return park_unknown();
     const std::shared_ptr<Target> rung = routes_.rung(*route, name->delay, name->high_priority);
     if (rung->name != from.rung) return park_unknown();
     const Target::State state = declarations_.ensure(*rung, now);

@@ -57,6 +57,26 @@ TEST_CASE("a stranger makes up names of work queues: no outage is looked for in 
     s.stop();
 }
 
+TEST_CASE("a stranger makes up rungs of work queues that are not there: none is declared", "[one-version]") {
+    constexpr int made_up = 50;
+    Scenario s;
+    s.retry(s.queue_name("hook.*"), {"100ms"});
+    s.entry().x_death = "keep";
+    s.start();
+    const auto name = [&](int number) { return s.queue_name("hook.made-up." + std::to_string(number)); };
+    const auto rung = [&](int number) { return Scenario::rung(name(number), "100ms") + ".x-death"; };
+    for (int i = 0; i < made_up; ++i) {
+        const Value deaths = array({death_entry(rung(i), "expired")});
+        s.client.send(s.config.error_exchange, "",
+                      {.headers = {{"x-death", deaths}, {"retryd-queue", longstr(name(i))}}});
+    }
+    s.client.await_confirms();
+    REQUIRE(s.await_depth(s.config.catch_all, made_up));
+    for (int i = 0; i < made_up; ++i)
+        CHECK_FALSE(s.exists(rung(i)));
+    s.stop();
+}
+
 TEST_CASE("headers of a work queue that one may only read lead parked messages of one's own nowhere but home",
           "[one-version]") {
     Scenario s;

@@ -140,6 +140,33 @@ TEST_CASE("x_death: keep: without a proof only the entry's own rung counts, and 
     CHECK(f.lying_in("email") == 1);
 }
 
+TEST_CASE("x_death: keep: without a proof no rung is declared for a queue that is not there") {
+    KeepFixture f(core::ReturnPath::queue, "em*");
+    f.broker.missing.insert("email");
+    f.comes_from("email.retry.1s.x-death", false);
+    CHECK(f.broker.checks == Lines{"email"});
+    f.broker.answer_checks(f.relay, f.now);
+    CHECK(f.broker.declares.empty());
+    REQUIRE(f.lying_in("retryd.parked") == 1);
+    CHECK(f.header("retryd.parked", "retryd-parked-reason") == "no-death");
+    f.broker.missing.clear();
+    f.comes_from("email.retry.1s.x-death", false);
+    f.broker.answer_checks(f.relay, f.now);
+    f.answer_declares();
+    f.broker.answer_checks(f.relay, f.now);
+    CHECK(f.lying_in("email") == 1);
+}
+
+TEST_CASE("x_death: keep: without a proof and without an answer for its queue it stays in the error queue") {
+    KeepFixture f(core::ReturnPath::queue, "em*");
+    f.comes_from("email.retry.1s.x-death", false);
+    f.pass(core::Milliseconds{60'000});
+    f.pass(core::Milliseconds{60'000});
+    f.answer_declares();
+    CHECK_FALSE(f.broker.queues.contains("email.retry.1s.x-death"));
+    CHECK(f.broker.requeued == Tags{1});
+}
+
 TEST_CASE("x_death: keep: where an entry removes it, a rung of that name is anybody's") {
     Fixture f;
     f.answer_declares();
