@@ -112,7 +112,7 @@ class DesiredTopology {
         const bool shared = entry.ladder.return_path == ReturnPath::headers;
         const bool glob = is_glob(entry.match);
         if (shared || !glob) add_rungs(entry, shared);
-        if (!glob || !depends_on_queue(entry.parked)) add_parking(entry);
+        if (!glob || !parking_depends_on_queue(entry.parked)) add_parking(entry);
         if (!glob && may_hold(entry)) add({ItemRole::held, entry.match, "", held_queue_spec(entry.match, features_)});
         if (shared && !glob) add({ItemRole::return_binding, entry.match, "", return_binding(entry.match)});
     }
@@ -120,10 +120,6 @@ class DesiredTopology {
     std::vector<DesiredItem> found;
 
   private:
-    static bool depends_on_queue(const Parking& parked) {
-        return parked.exchange.empty() && expand_queue(parked.queue, "") != parked.queue;
-    }
-
     ItemRole role_in_base(const TopologyItem& item) const {
         if (std::holds_alternative<BindingSpec>(item)) return ItemRole::error_binding;
         const auto* queue = std::get_if<QueueSpec>(&item);
@@ -264,6 +260,10 @@ Topology rung_topology(const Policy& policy, const Ladder& ladder, std::string_v
     // The return exchange first: without it the broker would throw away what leaves a classic rung.
     return {return_exchange_spec(policy), std::move(entrance),
             rung_queue(std::move(name), ladder.queue_type, delay, {to, std::nullopt}, features), std::move(binding)};
+}
+
+bool parking_depends_on_queue(const Parking& parking) {
+    return parking.exchange.empty() && expand_queue(parking.queue, "") != parking.queue;
 }
 
 std::string parking_queue_of(const Parking& parking, std::string_view work_queue, const BrokerFeatures& features) {

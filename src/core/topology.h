@@ -121,6 +121,8 @@ Topology rung_topology(const Policy& policy, const Ladder& ladder, std::string_v
 /// The name of that rung: of its queue, and of its exchange where it has one.
 std::string rung_name_of(const Ladder& ladder, std::string_view work_queue, Milliseconds delay, bool high_priority);
 
+/// Whether each work queue has a parking queue of its own.
+bool parking_depends_on_queue(const Parking& parking);
 /// The queue to park in; not for an exchange.
 std::string parking_queue_of(const Parking& parking, std::string_view work_queue, const BrokerFeatures& features);
 /// That queue, or the exchange that has to be there.

@@ -134,7 +134,7 @@ class InventoryBuilder {
         if (entry == nullptr || !entry->parked.exchange.empty()) return;
         const std::string parking = core::parking_queue_of(entry->parked, work_queue, features_);
         if (listed.count(parking) == 0) return;
-        if (core::expand_queue(entry->parked.queue, "") != entry->parked.queue) work_queues_.insert(work_queue);
+        if (core::parking_depends_on_queue(entry->parked)) work_queues_.insert(work_queue);
         keep(parking, {QueueRole::parked, {}, "", false});
     }
 

@@ -54,10 +54,8 @@ void Declarations::ask_in_advance(const core::Policy& policy) {
             const auto route = routes_.route_for(entry.match);
             declare_all(*route);
             if (route->shared() && declare_) bind_to_return_exchange(route->work_queue);
-        } else if (entry.ladder.return_path == core::ReturnPath::headers) {
-            Route any;  // a shared rung is the same for all work queues
-            any.entry = &entry;
-            declare_rungs(any);
+        } else {
+            declare_what_all_share(entry);
         }
     }
     for (const auto& detour : routes_.detours()) {
@@ -151,6 +149,17 @@ void Declarations::declare_rungs(Route& route) {
         const auto rung = routes_.rung(route, delay, false);
         if (rung->state == Target::State::unknown) declare(*rung);
     }
+}
+
+/// Of the work queues that a glob names.
+void Declarations::declare_what_all_share(const core::Entry& entry) {
+    Route any;
+    any.entry = &entry;
+    if (any.shared()) declare_rungs(any);
+    // An exchange is looked at with the first message: it is never declared.
+    if (!entry.parked.exchange.empty() || core::parking_depends_on_queue(entry.parked)) return;
+    Target& parked = routes_.parked(any)->declared();
+    if (parked.state == Target::State::unknown) declare(parked);
 }
 
 void Declarations::declare_all(Route& route) {

@@ -27,8 +27,8 @@ class Declarations {
     Declarations(Routes& routes, Broker& broker, Reporter& reporter, bool declare)
         : routes_(routes), broker_(broker), reporter_(reporter), declare_(declare) {}
 
-    /// Asks for what is known to be needed before any message comes: for entries with an exact name, for shared
-    /// ladders, for the dead-letter exchanges of others, for detours.
+    /// Asks for what is known to be needed before any message comes: for entries with an exact name, for what the
+    /// work queues of a glob share, for the dead-letter exchanges of others, for detours.
     void ask_in_advance(const core::Policy& policy);
     /// Asks for what is due again.
     void on_tick(const core::Now& now);
@@ -86,6 +86,7 @@ class Declarations {
     bool may_look() const;
     void declare_rungs(Route& route);
     void declare_all(Route& route);
+    void declare_what_all_share(const core::Entry& entry);
     void bind_to_return_exchange(std::string_view work_queue);
     void report_return_binding(std::string_view work_queue, bool refused, std::string_view why);
 

@@ -123,8 +123,8 @@ class Relay {
 
     // ── What has to exist on the broker ──
 
-    /// Declares what is known to be needed before any message comes: for entries with an exact name, for shared
-    /// ladders, for the dead-letter exchanges of others.
+    /// Declares what is known to be needed before any message comes: for entries with an exact name, for what the
+    /// work queues of a glob share, for the dead-letter exchanges of others.
     void start() { declarations_.ask_in_advance(*policy_); }
     /// Whether any of what was declared, by start(), by adopt() or for a message, is not answered yet.
     bool awaits_declares() const { return declarations_.awaits_answers(); }

@@ -24,6 +24,16 @@ DeadMessage used_up(const std::string& routing_key = "order.paid") {
 
 }  // namespace
 
+TEST_CASE("a parking queue that the work queues of a glob share is declared before any message comes") {
+    core::Policy policy;
+    policy.entries.push_back({"web.*", {"l", {core::Milliseconds{1000}}}, {"dead"}});
+    policy.entries.push_back({"log.*", {"l", {core::Milliseconds{1000}}}, {"{queue}.parked"}});
+    Fixture f(policy);
+    f.answer_declares();
+    CHECK(f.broker.queues.contains("dead"));
+    CHECK_FALSE(f.broker.queues.contains(".parked"));
+}
+
 TEST_CASE("a dropped message is acked without being published anywhere, and reported with its reason") {
     core::Policy policy = Fixture::policy();
     policy.entries[0].on.rejected = core::Action::drop;

@@ -84,10 +84,6 @@ void add_high_rungs(const core::Policy& policy, const core::BrokerFeatures& feat
     }
 }
 
-bool depends_on_queue(const core::Parking& parked) {
-    return parked.exchange.empty() && core::expand_queue(parked.queue, "") != parked.queue;
-}
-
 }  // namespace
 
 void print_definitions(const core::Policy& policy, const core::BrokerFeatures& features, const std::string& vhost,
@@ -103,7 +99,7 @@ void print_what_definitions_lack(const core::Policy& policy, const core::BrokerF
     Rows rows;
     for (const core::Entry* entry : core::on_demand(policy)) {
         const bool shared = entry->ladder.return_path == core::ReturnPath::headers;
-        if (!shared || depends_on_queue(entry->parked)) {
+        if (!shared || core::parking_depends_on_queue(entry->parked)) {
             rows.push_back(
                 {"not in it: " + std::string{shared ? "the parking queues" : "the rungs and parking queues"} +
                  " of the queues that match " + entry->match +
