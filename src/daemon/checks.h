@@ -45,8 +45,8 @@ class PeriodicChecks {
 
     /// The broker to check from now on; starts at once if it is another one than before.
     void look_at(const BrokerTarget& target);
-    /// The configuration has changed: the result of a running check is discarded, and no check begins until the next
-    /// look_at().
+    /// The configuration has changed, or queues are being declared: the result of a running check is discarded, and no
+    /// check begins until the next look_at(), which checks at once.
     void hold();
     /// Something unusual has happened: checks the same broker again soon.
     void look_again();

@@ -168,8 +168,9 @@ void HttpService::expect_configured_queues() const {
 }
 
 void HttpService::tick(core::SteadyTime now) {
+    const auto settings = configuration_.current();  // before the state, which knows what they are to declare
     const DaemonState::Snapshot state = state_.snapshot();
-    tick_checks(state);
+    tick_checks(settings, state, now);
     const std::lock_guard lock(mutex_);
     if (!serving_) return;
     serving_->history.sample(*serving_->stats, now);
@@ -181,12 +182,20 @@ void HttpService::tick(core::SteadyTime now) {
 }
 
 /// Findings stay while the broker is unreachable: they may be the reason. What is still being declared would be told
-/// as missing.
-void HttpService::tick_checks(const DaemonState::Snapshot& state) {
-    const auto settings = configuration_.current();
+/// as missing, so it is looked for only then, or after a minute: a broker may leave a declare unanswered for hours.
+void HttpService::tick_checks(const std::shared_ptr<const config::Settings>& settings,
+                              const DaemonState::Snapshot& state, core::SteadyTime now) {
+    constexpr core::Milliseconds longest{60'000};
+    const bool declares = state.declaring_in_advance;
+    if (declares && !declaring_since_) declaring_since_ = now;
+    const bool overdue = declaring_since_ && now - *declaring_since_ >= longest;
+    if (!declares && overdue) checks_.look_again();  // what has been told as missing may be there
+    if (!declares) declaring_since_.reset();
     if (!settings->management) {
         checks_.end();
-    } else if (state.phase == DaemonState::Phase::consuming && !state.declaring_in_advance) {
+    } else if (declares && !overdue) {
+        checks_.hold();
+    } else if (state.phase == DaemonState::Phase::consuming) {
         checks_.look_at({settings, state.endpoint});
     }
     const core::WallTime newest = state.faults.empty() ? core::WallTime{} : state.faults.back().since;

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "core/time.h"
@@ -63,7 +64,8 @@ class HttpService {
     void configure_desk(config::Http http, bool listens_there);
     void expect_configured_queues() const;
     void report_depths_fault(const std::string& fault);
-    void tick_checks(const DaemonState::Snapshot& state);
+    void tick_checks(const std::shared_ptr<const config::Settings>& settings, const DaemonState::Snapshot& state,
+                     core::SteadyTime now);
     void report(const PeriodicChecks::News& news);
 
     http::Reply metrics(const Serving& serving) const;
@@ -83,8 +85,9 @@ class HttpService {
     const core::WallTime started_;
     std::mutex mutex_;  // guards the pointer `serving_`, which tick() reads in another thread
     std::unique_ptr<Serving> serving_;
-    std::string depths_fault_;       // the last one that was logged; only tick() uses it
-    core::WallTime newest_fault_{};  // the newest fault that the checks know of; only tick() uses it
+    std::string depths_fault_;                         // the last one that was logged; only tick() uses it
+    std::optional<core::SteadyTime> declaring_since_;  // as far as tick() has seen, which alone uses it
+    core::WallTime newest_fault_{};                    // the newest fault that the checks know of; only tick() uses it
 };
 
 }  // namespace retryd::daemon

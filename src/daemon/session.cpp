@@ -159,7 +159,7 @@ void Session::serve() {
     relay_.were_silent(context_.trial.silent_targets());
     relay_.start();
     const core::SteadyTime began = system::steady_now();
-    begin_declaring(began);
+    begin_declaring();
     for (;;) {
         const core::Now now = system::now();
         context_.watchdog.turned(now.steady);
@@ -170,7 +170,7 @@ void Session::serve() {
         relay_.on_tick(now);
         broker_.delivers_singly() ? relay_.flush_all() : relay_.flush(now);
         report_load(now);
-        report_declared(now.steady);
+        report_declared();
         look_for_held(began, now.steady);
         events_.report_suppressed(now.steady);
         handle_requests(now);
@@ -226,7 +226,7 @@ void Session::begin_shutdown(const core::Now& now) {
 }
 
 void Session::handle_reload(const core::Now& now) {
-    begin_declaring(now.steady);
+    begin_declaring();
     if (!reload(context_)) return;
     events_.count_with(context_.http.stats());
     next_ = context_.configuration.current();
@@ -294,17 +294,14 @@ void Session::report_slow_declare(core::SteadyTime began, core::SteadyTime now) 
 }
 
 /// Before a reload is in force, so that nothing looks for what it declares.
-void Session::begin_declaring(core::SteadyTime now) {
-    declaring_since_ = now;
+void Session::begin_declaring() {
+    declaring_in_advance_ = true;
     context_.http.state().declaring_in_advance(true);
 }
 
-/// A broker may leave a declare unanswered for hours: what is not there by then is looked for all the same.
-void Session::report_declared(core::SteadyTime now) {
-    constexpr Milliseconds longest{60'000};
-    if (!declaring_since_) return;
-    if ((next_ || relay_.awaits_declares()) && now - *declaring_since_ < longest) return;
-    declaring_since_.reset();
+void Session::report_declared() {
+    if (!declaring_in_advance_ || next_ || relay_.awaits_declares()) return;
+    declaring_in_advance_ = false;
     context_.http.state().declaring_in_advance(false);
 }
 

@@ -129,8 +129,8 @@ class Session : private amqp::BrokerSessionObserver {
     bool shutdown_is_over(const core::Now& now);
     core::Milliseconds time_to_wait(const core::Now& now) const;
     void report_slow_declare(core::SteadyTime began, core::SteadyTime now);
-    void begin_declaring(core::SteadyTime now);
-    void report_declared(core::SteadyTime now);
+    void begin_declaring();
+    void report_declared();
     void warn_of_old_broker();
     void find_sources(const core::Now& now);
     void look_for_sources();
@@ -164,11 +164,11 @@ class Session : private amqp::BrokerSessionObserver {
     core::BrokerFeatures features_;
     PlumbingFinder plumbing_;
     relay::Relay relay_;
-    std::optional<core::SteadyTime> declaring_since_;    // while state() says so
     std::optional<core::SteadyTime> shutdown_deadline_;  // set once the session is to end
     std::optional<SourceFinder> finder_;                 // present if sources have globs
     std::set<std::string> source_faults_;                // keys of the faults that are raised
     std::optional<std::string> looking_for_held_;        // the work queue that the broker has been asked for
+    bool declaring_in_advance_ = false;                  // as state() says
     bool reported_ready_ = false;                        // systemd has been told how the attempt to connect went
 };
 

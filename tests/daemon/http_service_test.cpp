@@ -17,14 +17,21 @@ using test::await;
 class Checked {
   public:
     void consume() { state.consuming("h:1, vhost '/'", {}, {4, 3, 6}); }
-    void tick() { http_.tick(system::steady_now()); }
-    bool checks_begin() const {
-        return await([&] { return *looks_ > 0; }, core::Milliseconds{200});
+    /// That long after the last one.
+    void tick(core::Milliseconds later = {}) { http_.tick(now_ += later); }
+    /// Since the last call.
+    bool checks_made() {
+        const bool made = await([&] { return *looks_ > seen_; }, core::Milliseconds{200});
+        await([&] { return *looks_ >= seen_ + parts; }, core::Milliseconds{200});
+        seen_ = *looks_;
+        return made;
     }
 
     DaemonState state;
 
   private:
+    static constexpr int parts = 2;  // policies, and the rest
+
     static config::Settings settings() {
         config::Settings settings;
         settings.management.emplace();
@@ -39,11 +46,14 @@ class Checked {
         [looks = looks_](const config::Settings&, const config::Endpoint&, admin::CheckScope) -> admin::Diagnosis {
             ++*looks;
             return {};
-        }};
+        },
+        {.soon = core::Milliseconds{1}}};
     HeldQueues held_{log_};
     ParkedAge age_{nullptr, log_, state.faults()};
     Desk desk_{DeskActions{}, log_, [] { return std::nullopt; }};
     HttpService http_{configuration_, watchdog_, state, checks_, log_, held_, age_, desk_};
+    core::SteadyTime now_ = system::steady_now();
+    int seen_ = 0;
 };
 
 }  // namespace
@@ -54,10 +64,43 @@ TEST_CASE("http service: checks begin once it consumes and what is declared in a
     s.tick();
     s.consume();
     s.tick();
-    CHECK_FALSE(s.checks_begin());
+    CHECK_FALSE(s.checks_made());
     s.state.declaring_in_advance(false);
     s.tick();
-    CHECK(s.checks_begin());
+    CHECK(s.checks_made());
+}
+
+TEST_CASE("http service: no fault has anything checked while a new connection declares, then all is") {
+    Checked s;
+    s.consume();
+    s.tick();
+    REQUIRE(s.checks_made());
+    s.state.disconnected("h:1, vhost '/'", "gone", "None is lost");
+    s.state.declaring_in_advance(true);
+    s.tick();
+    CHECK_FALSE(s.checks_made());
+    s.consume();
+    s.state.declaring_in_advance(false);
+    s.tick();
+    CHECK(s.checks_made());
+}
+
+TEST_CASE("http service: what is not answered within a minute is checked, and again once it has been") {
+    Checked s;
+    s.consume();
+    s.state.declaring_in_advance(true);
+    s.tick();
+    s.tick(core::Milliseconds{59'000});
+    CHECK_FALSE(s.checks_made());
+    s.tick(core::Milliseconds{1'000});
+    CHECK(s.checks_made());
+    s.tick(core::Milliseconds{1'000});
+    CHECK_FALSE(s.checks_made());
+    s.state.declaring_in_advance(false);
+    s.tick(core::Milliseconds{1'000});
+    CHECK(s.checks_made());
+    s.tick(core::Milliseconds{1'000});
+    CHECK_FALSE(s.checks_made());
 }
 
 }  // namespace retryd::daemon::http_service_test
