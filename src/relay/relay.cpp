@@ -407,7 +407,7 @@ Relay::Step Relay::send_home_from_rung(const core::Delivery& delivery, const cor
 /// one; what the return exchange does not find comes back by the error queue.
 WorkQueueState Relay::look_for(const core::ReturnedByRung& from, bool through_return, Target& target) {
     if (!from.unbound) {
-        const auto route = through_return ? routes_.route_for(from.queue) : nullptr;
+        const auto route = through_return ? routes_.find(from.queue) : nullptr;
         const bool bound = route && route->work_queue_state == WorkQueueState::exists;
         if (through_return ? bound || !session_.declare : target.is_ready()) return WorkQueueState::exists;
     }
@@ -427,22 +427,40 @@ std::optional<Relay::Step> Relay::park_unless_rung_is_ours(const core::Delivery&
         return park(delivery, nothing, nullptr, {core::ParkReason::no_death, 0}, now);
     };
     const auto name = core::read_x_death_rung(from.rung, from.queue);
-    const std::shared_ptr<Route> route = name ? routes_.route_for(from.queue) : nullptr;
-    if (!route || route->entry->ladder.x_death != core::XDeath::keep) return park_unknown();
-    const auto delays = core::distinct_delays(route->entry->ladder);
+    const core::Entry* const entry = name ? core::match(*policy_, from.queue) : nullptr;
+    if (entry == nullptr || entry->ladder.x_death != core::XDeath::keep) return park_unknown();
+    const auto delays = core::distinct_delays(entry->ladder);
     if (std::find(delays.begin(), delays.end(), name->delay) == delays.end()) return park_unknown();
-    // Of a queue that a glob names the message alone may tell: no rung is declared for one that is not there.
-    if (!route->shared() && !declarations_.work_queue_checked(*route, now)) {
-        if (may_wait({route, &route->awaited}, now)) return Step::wait;
-        return requeue_later(delivery, *routes_.home(from.queue), now);
+    auto route = std::make_shared<Route>();  // a shared rung is the same for all work queues
+    route->entry = entry;
+    if (!route->shared()) {
+        // The message alone may tell of its queue: no rung is declared for one that is not there.
+        route = routes_.route_for(from.queue);
+        if (const auto step = park_if_gone(delivery, route, now)) return *step;
     }
-    if (!route->may_have_rungs()) return park_unknown();
     const std::shared_ptr<Target> rung = routes_.rung(*route, name->delay, name->high_priority);
     if (rung->name != from.rung) return park_unknown();
     const Target::State state = declarations_.ensure(*rung, now);
     if (state == Target::State::ready) return std::nullopt;
     if (state == Target::State::refused) return park_unknown();
     return will_take_soon(rung, now) ? Step::wait : requeue_later(delivery, *rung, now);
+}
+
+/// A step where the work queue of a message without a proof is not there, or not known to be.
+std::optional<Relay::Step> Relay::park_if_gone(const core::Delivery& delivery, const std::shared_ptr<Route>& route,
+                                               const core::Now& now) {
+    if (!route->gone_for_detoured && !declarations_.work_queue_checked(*route, now)) {
+        if (may_wait({route, &route->awaited}, now)) return Step::wait;
+        route->detoured_unchecked = true;  // the answer holds for it when it comes again
+        requeue_after(core::detour_delays.front() / 2, delivery, now);
+        return Step::done;
+    }
+    const WorkQueueState state = route->gone_for_detoured.value_or(route->work_queue_state);
+    if (state != WorkQueueState::missing && state != WorkQueueState::exclusive) return std::nullopt;
+    const core::ComposeContext nothing{{}, {}, session_.connection_user, &session_.proof_keys};
+    const bool missing = state == WorkQueueState::missing;
+    return park(delivery, nothing, nullptr, {missing ? core::ParkReason::queue_gone : core::ParkReason::no_entry, 0},
+                now);
 }
 
 Relay::Step Relay::publish(const core::Delivery& delivery, const core::Message& composed,
@@ -515,12 +533,18 @@ bool Relay::process_again(const core::Delivery& delivery, const core::Now& now) 
 
 /// It can go nowhere at the moment: back to the error queue, after a pause.
 Relay::Step Relay::requeue_later(const core::Delivery& delivery, const Target& target, const core::Now& now) {
-    if (republish_to_error_queue(delivery, now)) return Step::done;
     const Milliseconds age = target.reported ? now.steady - target.refused_since : Milliseconds::zero();
     const Milliseconds pause = std::max(target.flow.pause(now.steady), std::min(age / 2, longest_pause));
-    deliveries_.requeue_stranded(now.steady + pause, delivery.tag, delivery.redelivered, now.steady);
-    reporter_.requeued(target.reported_as(), RequeueCause::detour_refused, pause);
+    if (requeue_after(pause, delivery, now))
+        reporter_.requeued(target.reported_as(), RequeueCause::detour_refused, pause);
     return Step::done;
+}
+
+/// False where it went there as a new message.
+bool Relay::requeue_after(Milliseconds pause, const core::Delivery& delivery, const core::Now& now) {
+    if (republish_to_error_queue(delivery, now)) return false;
+    deliveries_.requeue_stranded(now.steady + pause, delivery.tag, delivery.redelivered, now.steady);
+    return true;
 }
 
 /// Each return counts towards the delivery limit of the error queue, which is for messages that cannot be delivered.

@@ -195,6 +195,8 @@ class Relay {
     Step send_home_from_rung(const core::Delivery& delivery, const core::ReturnedByRung& from, const core::Now& now);
     std::optional<Step> park_unless_rung_is_ours(const core::Delivery& delivery, const core::ReturnedByRung& from,
                                                  const core::Now& now);
+    std::optional<Step> park_if_gone(const core::Delivery& delivery, const std::shared_ptr<Route>& route,
+                                     const core::Now& now);
     WorkQueueState look_for(const core::ReturnedByRung& from, bool through_return, Target& target);
     std::optional<Step> count_kept_deaths(const core::Delivery& delivery, core::ComposeContext& context,
                                           const std::shared_ptr<Route>& route, const core::Now& now);
@@ -209,6 +211,7 @@ class Relay {
     void process_waiting(const core::Now& now);
     void process_waiting_for(Awaited& awaited, const core::Now& now);
     Step requeue_later(const core::Delivery& delivery, const Target& target, const core::Now& now);
+    bool requeue_after(core::Milliseconds pause, const core::Delivery& delivery, const core::Now& now);
     bool republish_to_error_queue(const core::Delivery& delivery, const core::Now& now);
 
     std::shared_ptr<const core::Policy> policy_;

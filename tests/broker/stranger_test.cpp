@@ -58,7 +58,7 @@ TEST_CASE("a stranger makes up names of work queues: no outage is looked for in 
 }
 
 TEST_CASE("a stranger makes up rungs of work queues that are not there: none is declared", "[one-version]") {
-    constexpr int made_up = 50;
+    constexpr int made_up = 300;
     Scenario s;
     s.retry(s.queue_name("hook.*"), {"100ms"});
     s.entry().x_death = "keep";
@@ -74,6 +74,7 @@ TEST_CASE("a stranger makes up rungs of work queues that are not there: none is 
     REQUIRE(s.await_depth(s.config.catch_all, made_up));
     for (int i = 0; i < made_up; ++i)
         CHECK_FALSE(s.exists(rung(i)));
+    CHECK(s.daemon.lines_with({"warning", "made-up"}) == 0);
     s.stop();
 }
 

@@ -148,7 +148,7 @@ TEST_CASE("x_death: keep: without a proof no rung is declared for a queue that i
     f.broker.answer_checks(f.relay, f.now);
     CHECK(f.broker.declares.empty());
     REQUIRE(f.lying_in("retryd.parked") == 1);
-    CHECK(f.header("retryd.parked", "retryd-parked-reason") == "no-death");
+    CHECK(f.header("retryd.parked", "retryd-parked-reason") == "queue-gone");
     f.broker.missing.clear();
     f.comes_from("email.retry.1s.x-death", false);
     f.broker.answer_checks(f.relay, f.now);
@@ -165,6 +165,12 @@ TEST_CASE("x_death: keep: without a proof and without an answer for its queue it
     f.answer_declares();
     CHECK_FALSE(f.broker.queues.contains("email.retry.1s.x-death"));
     CHECK(f.broker.requeued == Tags{1});
+    CHECK(f.reporter.lines.empty());
+    f.broker.missing.insert("email");
+    f.broker.answer_checks(f.relay, f.now);
+    f.comes_from("email.retry.1s.x-death", false);  // again: the answer holds
+    CHECK(f.broker.checks.empty());
+    CHECK(f.lying_in("retryd.parked") == 1);
 }
 
 TEST_CASE("x_death: keep: where an entry removes it, a rung of that name is anybody's") {
