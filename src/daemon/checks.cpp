@@ -77,7 +77,9 @@ struct PeriodicChecks::State : SideThreadState {
     const Check check;
     std::array<core::SteadyTime, parts.size()> due{};
     std::array<std::vector<Finding>, parts.size()> found;
-    std::optional<Access> access;                          // of the last target
+    std::optional<Access> access;  // of the last target
+    bool paused = false;
+    int pauses = 0;
     std::array<std::optional<Keys>, parts.size()> unseen;  // what the last complete check could not see
     std::map<std::string, core::WallTime> since;           // by the finding's key
     std::optional<core::WallTime> checked;
@@ -145,11 +147,16 @@ class PeriodicChecks::Worker {
             const auto part = await_due(lock);
             if (!part) break;
             const BrokerTarget target = *state_->target;
+            const int pauses = state_->pauses;
             state_->due[*part] = system::steady_now() + parts[*part].interval;
             lock.unlock();
             std::vector<Finding> findings = look(target, parts[*part].scope);
             lock.lock();
-            if (state_->target == target) state_->replace(*part, std::move(findings));
+            if (state_->pauses != pauses) {
+                state_->due[*part] = system::steady_now();
+            } else if (state_->target == target) {
+                state_->replace(*part, std::move(findings));
+            }
         }
     }
 
@@ -157,7 +164,7 @@ class PeriodicChecks::Worker {
     /// Waits for the next part that is due; nothing if the checks are to end.
     std::optional<std::size_t> await_due(std::unique_lock<std::mutex>& lock) {
         while (!state_->stop_requested) {
-            if (!state_->target) {
+            if (!state_->target || state_->paused) {
                 state_->changed.wait(lock);
                 continue;
             }
@@ -206,6 +213,14 @@ void PeriodicChecks::look_at(const BrokerTarget& target) {
 void PeriodicChecks::hold() {
     const std::lock_guard lock(state_->mutex);
     state_->target.reset();
+}
+
+void PeriodicChecks::pause(bool paused) {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->paused == paused) return;
+    state_->paused = paused;
+    if (paused) ++state_->pauses;
+    state_->changed.notify_all();
 }
 
 void PeriodicChecks::look_again() {

@@ -45,9 +45,11 @@ class PeriodicChecks {
 
     /// The broker to check from now on; starts at once if it is another one than before.
     void look_at(const BrokerTarget& target);
-    /// The configuration has changed, or queues are being declared: the result of a running check is discarded, and no
-    /// check begins until the next look_at(), which checks at once.
+    /// The configuration has changed: the result of a running check is discarded, and no check begins until the next
+    /// look_at().
     void hold();
+    /// While queues are being declared no check begins, and the result of one that runs is discarded: it is made again.
+    void pause(bool paused);
     /// Something unusual has happened: checks the same broker again soon.
     void look_again();
     /// Stops checking and forgets all findings.

@@ -191,11 +191,10 @@ void HttpService::tick_checks(const std::shared_ptr<const config::Settings>& set
     const bool overdue = declaring_since_ && now - *declaring_since_ >= longest;
     if (!declares && overdue) checks_.look_again();  // what has been told as missing may be there
     if (!declares) declaring_since_.reset();
+    checks_.pause(declares && !overdue);
     if (!settings->management) {
         checks_.end();
-    } else if (declares && !overdue) {
-        checks_.hold();
-    } else if (state.phase == DaemonState::Phase::consuming) {
+    } else if (state.phase == DaemonState::Phase::consuming && (!declares || overdue)) {
         checks_.look_at({settings, state.endpoint});
     }
     const core::WallTime newest = state.faults.empty() ? core::WallTime{} : state.faults.back().since;

@@ -109,6 +109,7 @@ Session::Session(const SessionContext& context, const config::Endpoint& endpoint
 Session::~Session() {
     context_.rungs_seen = {settings_->broker.endpoints, relay_.rungs_seen()};
     if (looking_for_held_) context_.held.found_nothing(*looking_for_held_, system::steady_now());
+    context_.http.state().declaring_in_advance(false);
     for (const std::string& key : source_faults_)
         context_.http.state().faults().clear(key);
 }

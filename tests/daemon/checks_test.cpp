@@ -198,4 +198,21 @@ TEST_CASE("checks: a look that hangs does not hold up the end") {
     *released = true;
 }
 
+TEST_CASE("checks: what a check finds that runs as a pause begins is not told; it is made again after the pause") {
+    std::atomic<int> looks{0};
+    std::atomic<bool> goes_on{false};
+    PeriodicChecks checks([&](const config::Settings&, const config::Endpoint&, CheckScope scope) {
+        if (scope != CheckScope::policies || ++looks > 1) return Diagnosis{};
+        await([&] { return goes_on.load(); });
+        return lost({"sms"});
+    });
+    checks.look_at({std::make_shared<config::Settings>(), {}});
+    REQUIRE(await([&] { return looks == 1; }));
+    checks.pause(true);
+    goes_on = true;
+    checks.pause(false);
+    CHECK(await([&] { return looks == 2; }));
+    CHECK(checks.take_news().empty());
+}
+
 }  // namespace retryd::daemon::checks_test

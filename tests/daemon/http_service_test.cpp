@@ -85,6 +85,20 @@ TEST_CASE("http service: no fault has anything checked while a new connection de
     CHECK(s.checks_made());
 }
 
+TEST_CASE("http service: what was checked is checked on where a new connection ends before it consumes") {
+    Checked s;
+    s.consume();
+    s.tick();
+    REQUIRE(s.checks_made());
+    s.state.disconnected("h:1, vhost '/'", "gone", "None is lost");
+    s.state.declaring_in_advance(true);
+    s.tick();
+    CHECK_FALSE(s.checks_made());
+    s.state.declaring_in_advance(false);
+    s.tick();
+    CHECK(s.checks_made());
+}
+
 TEST_CASE("http service: what is not answered within a minute is checked, and again once it has been") {
     Checked s;
     s.consume();
