@@ -180,7 +180,8 @@ Relay::Step Relay::hold(const core::Delivery& delivery, const core::ComposeConte
                         const std::shared_ptr<Route>& route, const core::Hold& hold, const core::Now& now) {
     const std::shared_ptr<Target> target = routes_.held(*route);
     declarations_.ensure(*target, now);
-    if (!publisher_.takes(target, now)) return wait_or_detour(delivery, context, hold.attempt, target, now, true);
+    if (!publisher_.takes(target, now))
+        return wait_or_detour(delivery, context, hold.attempt, target, now, Meant::to_hold);
     const core::Message composed = core::compose_held(delivery.message, context, hold, now.wall, scratch_);
     return publish(
         delivery, composed, context,
@@ -223,7 +224,8 @@ Relay::Step Relay::park(const core::Delivery& delivery, const core::ComposeConte
     std::shared_ptr<Target> target = route && route->work_queue_exists() ? routes_.parked(*route) : routes_.catch_all();
     if (!can_park_in(*target, delivery, context, now)) target = routes_.catch_all();
     declarations_.ensure(*target, now);
-    if (!publisher_.takes(target, now)) return wait_or_detour(delivery, context, park.attempt, target, now);
+    if (!publisher_.takes(target, now))
+        return wait_or_detour(delivery, context, park.attempt, target, now, Meant::to_park);
     const core::Message composed = core::compose_parked(delivery.message, context, park, now.wall, scratch_);
     const std::string_view reason = core::reason_label(park.reason, context.death ? context.death->reason : "");
     return publish(delivery, composed, context,
@@ -276,9 +278,9 @@ bool Relay::can_park_in(Target& target, const core::Delivery& delivery, const co
 
 Relay::Step Relay::wait_or_detour(const core::Delivery& delivery, const core::ComposeContext& context,
                                   std::int64_t attempt, const std::shared_ptr<Target>& target, const core::Now& now,
-                                  bool hold) {
+                                  Meant meant) {
     if (waits_as_suspect(delivery, target, now) || will_take_soon(target, now)) return Step::wait;
-    return detour(delivery, context, attempt, instead_of(*target, now), now, hold);
+    return detour(delivery, context, attempt, instead_of(*target, now), now, meant);
 }
 
 Relay::InsteadOf Relay::instead_of(Target& target, const core::Now& now) {
@@ -290,12 +292,14 @@ Relay::InsteadOf Relay::instead_of(Target& target, const core::Now& now) {
 /// written could be taken for one of another queue when it comes back: it can only go to the catch-all, and so it
 /// is marked.
 Relay::Step Relay::detour(const core::Delivery& delivery, const core::ComposeContext& context, std::int64_t attempt,
-                          const InsteadOf& instead_of, const core::Now& now, bool hold) {
+                          const InsteadOf& instead_of, const core::Now& now, Meant meant) {
     const auto from_rung = core::read_returned_by_rung(delivery.message.properties.header_table());
-    const bool known = context.death || from_rung;
-    const std::string_view work_queue = context.death ? context.death->queue
-                                        : from_rung   ? from_rung->queue
-                                                      : std::string_view{};
+    const bool parks = meant == Meant::to_park;
+    const bool known = context.death || (from_rung && (context.history.proven || !parks));
+    const std::string_view work_queue = !known          ? std::string_view{}
+                                        : context.death ? context.death->queue
+                                                        : from_rung->queue;
+    const bool hold = meant == Meant::to_hold;
     const bool again = context.death && core::is_on_detour_to_held_queue(*context.death, context.history);
     const core::Hold unspent{again && !hold ? context.history.attempt : attempt};
     // It is decided again when it comes back, by what the consumer has said.

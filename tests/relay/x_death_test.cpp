@@ -173,6 +173,25 @@ TEST_CASE("x_death: keep: without a proof and without an answer for its queue it
     CHECK(f.lying_in("retryd.parked") == 1);
 }
 
+TEST_CASE(
+    "x_death: keep: a catch-all that refuses: what is not known to be of a queue does not become it by a detour") {
+    KeepFixture f(core::ReturnPath::queue, "em*");
+    f.broker.full.insert("retryd.parked");
+    f.comes_from("email.retry.3s.x-death", false);
+    f.confirm_all();
+    for (const char* rung : {"email.retry.3s.x-death", "retryd.shared.1s.x-death"}) {
+        CAPTURE(rung);
+        f.comes_from(rung, false);
+        CHECK(f.header("retryd.detour.2s", "retryd-parked-reason") == "no-death");
+    }
+    f.broker.missing.insert("email");
+    f.comes_from("email.retry.1s.x-death", false);
+    f.broker.answer_checks(f.relay, f.now);
+    CHECK(f.header("retryd.detour.2s", "retryd-parked-reason") == "no-death");
+    f.confirm_all();
+    CHECK(f.lying_in("retryd.detour.2s") == 3);
+}
+
 TEST_CASE("x_death: keep: where an entry removes it, a rung of that name is anybody's") {
     Fixture f;
     f.answer_declares();
