@@ -56,6 +56,16 @@ class Checked {
     int seen_ = 0;
 };
 
+/// Everything has been checked, and a new connection declares.
+void connects_again(Checked& s) {
+    s.consume();
+    s.tick();
+    REQUIRE(s.checks_made());
+    s.state.disconnected("h:1, vhost '/'", "gone", "None is lost");
+    s.state.declaring_in_advance(true);
+    s.tick();
+}
+
 }  // namespace
 
 TEST_CASE("http service: checks begin once it consumes and what is declared in advance has been answered") {
@@ -72,12 +82,7 @@ TEST_CASE("http service: checks begin once it consumes and what is declared in a
 
 TEST_CASE("http service: no fault has anything checked while a new connection declares, then all is") {
     Checked s;
-    s.consume();
-    s.tick();
-    REQUIRE(s.checks_made());
-    s.state.disconnected("h:1, vhost '/'", "gone", "None is lost");
-    s.state.declaring_in_advance(true);
-    s.tick();
+    connects_again(s);
     CHECK_FALSE(s.checks_made());
     s.consume();
     s.state.declaring_in_advance(false);
@@ -87,12 +92,7 @@ TEST_CASE("http service: no fault has anything checked while a new connection de
 
 TEST_CASE("http service: what was checked is checked on where a new connection ends before it consumes") {
     Checked s;
-    s.consume();
-    s.tick();
-    REQUIRE(s.checks_made());
-    s.state.disconnected("h:1, vhost '/'", "gone", "None is lost");
-    s.state.declaring_in_advance(true);
-    s.tick();
+    connects_again(s);
     CHECK_FALSE(s.checks_made());
     s.state.declaring_in_advance(false);
     s.tick();
