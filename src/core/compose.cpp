@@ -291,9 +291,9 @@ void leave_out_death(std::vector<Field>& fields) {
 
 }  // namespace
 
-Message compose_parked_detour(const Message& message, const ComposeContext& context, WallTime now,
+Message compose_parked_detour(const Message& message, const ComposeContext& context, const Park& park, WallTime now,
                               ComposeScratch& scratch) {
-    const Message parked = compose_parked(message, context, {ParkReason::no_death}, now, scratch);
+    const Message parked = compose_parked(message, context, park, now, scratch);
     leave_out_death(scratch.fields);
     return with_fields(parked, context, scratch.fields);
 }

@@ -73,7 +73,7 @@ Message compose_parked(const Message& message, const ComposeContext& context, co
                        ComposeScratch& scratch);
 
 /// Of what nothing is known of, for a detour that leads to the catch-all: parked, but without x-death, as on a rung.
-Message compose_parked_detour(const Message& message, const ComposeContext& context, WallTime now,
+Message compose_parked_detour(const Message& message, const ComposeContext& context, const Park& park, WallTime now,
                               ComposeScratch& scratch);
 
 /// For the catch-all, or for a detour that leads there, of what has been parked before: its history is in its headers

@@ -180,8 +180,7 @@ Relay::Step Relay::hold(const core::Delivery& delivery, const core::ComposeConte
                         const std::shared_ptr<Route>& route, const core::Hold& hold, const core::Now& now) {
     const std::shared_ptr<Target> target = routes_.held(*route);
     declarations_.ensure(*target, now);
-    if (!publisher_.takes(target, now))
-        return wait_or_detour(delivery, context, hold.attempt, target, now, Meant::to_hold);
+    if (!publisher_.takes(target, now)) return wait_or_detour(delivery, context, hold.attempt, target, now, true);
     const core::Message composed = core::compose_held(delivery.message, context, hold, now.wall, scratch_);
     return publish(
         delivery, composed, context,
@@ -224,8 +223,11 @@ Relay::Step Relay::park(const core::Delivery& delivery, const core::ComposeConte
     std::shared_ptr<Target> target = route && route->work_queue_exists() ? routes_.parked(*route) : routes_.catch_all();
     if (!can_park_in(*target, delivery, context, now)) target = routes_.catch_all();
     declarations_.ensure(*target, now);
-    if (!publisher_.takes(target, now))
-        return wait_or_detour(delivery, context, park.attempt, target, now, Meant::to_park);
+    if (!publisher_.takes(target, now)) {
+        const bool known = context.death || context.history.proven;
+        return known ? wait_or_detour(delivery, context, park.attempt, target, now)
+                     : wait_or_detour_to_catch_all(delivery, context, park, now);
+    }
     const core::Message composed = core::compose_parked(delivery.message, context, park, now.wall, scratch_);
     const std::string_view reason = core::reason_label(park.reason, context.death ? context.death->reason : "");
     return publish(delivery, composed, context,
@@ -278,28 +280,35 @@ bool Relay::can_park_in(Target& target, const core::Delivery& delivery, const co
 
 Relay::Step Relay::wait_or_detour(const core::Delivery& delivery, const core::ComposeContext& context,
                                   std::int64_t attempt, const std::shared_ptr<Target>& target, const core::Now& now,
-                                  Meant meant) {
+                                  bool hold) {
     if (waits_as_suspect(delivery, target, now) || will_take_soon(target, now)) return Step::wait;
-    return detour(delivery, context, attempt, instead_of(*target, now), now, meant);
+    return detour(delivery, context, attempt, instead_of(*target, now), now, hold);
 }
 
 Relay::InsteadOf Relay::instead_of(Target& target, const core::Now& now) {
     return {target.detour_chooser, target.trouble_age(now.steady)};
 }
 
+/// A message whose work queue is known neither from a death nor from what this retryd has written could be taken for
+/// one of the queue that it claims when it comes back: it can only go to the catch-all, and so it is marked.
+Relay::Step Relay::wait_or_detour_to_catch_all(const core::Delivery& delivery, const core::ComposeContext& context,
+                                               const core::Park& park, const core::Now& now) {
+    const std::shared_ptr<Target>& catch_all = routes_.catch_all();
+    if (waits_as_suspect(delivery, catch_all, now) || will_take_soon(catch_all, now)) return Step::wait;
+    const auto compose = [&](Milliseconds) {
+        return core::compose_parked_detour(delivery.message, context, park, now.wall, scratch_);
+    };
+    return detour_as(delivery, context, "", instead_of(*catch_all, now), compose, now);
+}
+
 /// Outside of the error queue, with its attempt unspent, until its target takes messages again: what waits inside holds
-/// up the messages behind it. A message whose work queue is known neither from a death nor from what this retryd has
-/// written could be taken for one of another queue when it comes back: it can only go to the catch-all, and so it
-/// is marked.
+/// up the messages behind it. Its work queue is known from a death, or it is on its way home from a rung of ours.
 Relay::Step Relay::detour(const core::Delivery& delivery, const core::ComposeContext& context, std::int64_t attempt,
-                          const InsteadOf& instead_of, const core::Now& now, Meant meant) {
+                          const InsteadOf& instead_of, const core::Now& now, bool hold) {
     const auto from_rung = core::read_returned_by_rung(delivery.message.properties.header_table());
-    const bool parks = meant == Meant::to_park;
-    const bool known = context.death || (from_rung && (context.history.proven || !parks));
-    const std::string_view work_queue = !known          ? std::string_view{}
-                                        : context.death ? context.death->queue
-                                                        : from_rung->queue;
-    const bool hold = meant == Meant::to_hold;
+    const std::string_view work_queue = context.death ? context.death->queue
+                                        : from_rung   ? from_rung->queue
+                                                      : std::string_view{};
     const bool again = context.death && core::is_on_detour_to_held_queue(*context.death, context.history);
     const core::Hold unspent{again && !hold ? context.history.attempt : attempt};
     // It is decided again when it comes back, by what the consumer has said.
@@ -307,8 +316,7 @@ Relay::Step Relay::detour(const core::Delivery& delivery, const core::ComposeCon
     as_it_is.applies_verdict = false;
     const auto compose = [&](Milliseconds delay) {
         if (hold || again) return core::compose_held(delivery.message, as_it_is, unspent, now.wall, scratch_);
-        if (known) return core::compose_retry(delivery.message, as_it_is, {attempt, delay}, scratch_);
-        return core::compose_parked_detour(delivery.message, as_it_is, now.wall, scratch_);
+        return core::compose_retry(delivery.message, as_it_is, {attempt, delay}, scratch_);
     };
     return detour_as(delivery, as_it_is, work_queue, instead_of, compose, now);
 }
@@ -561,6 +569,10 @@ bool Relay::republish_to_error_queue(const core::Delivery& delivery, const core:
     failed_attempt_ = 0;  // it comes again as it is
     core::ComposeContext context{
         core::read_death(headers, policy_->error_queue), {}, session_.connection_user, &session_.proof_keys};
+    // What is thrown out of a rung before its time has not died in a work queue.
+    if (context.death && core::looks_like_x_death_rung(context.death->queue) &&
+        core::match(*policy_, context.death->queue) == nullptr)
+        context.death.reset();
     if (context.death)
         core::sanitise_forgeable_fields(*context.death, session_.features.counts_client_deaths, delivery.routing_key,
                                         now.wall);
@@ -569,11 +581,12 @@ bool Relay::republish_to_error_queue(const core::Delivery& delivery, const core:
                                    : from_rung   ? from_rung->queue
                                                  : std::string_view{};
     if (!queue.empty()) context.history = core::read_retry_history(headers, queue, session_.proof_keys);
-    const auto name = std::make_shared<const std::string>(context.death ? context.death->queue : "");
     // What it claims of itself is not signed.
     if (context.death && context.death->count == 0 && !context.history.proven) context.death.reset();
     if (context.history.proven) context.x_death = context.history.x_death;
     const bool parked = core::is_parked_detour(headers, policy_->error_queue);
+    const bool known = context.death && !parked;
+    const auto name = std::make_shared<const std::string>(known ? context.death->queue : "");
     const core::Message composed = parked
                                        ? core::compose_parked_again(delivery.message, context, true, now.wall, scratch_)
                                        : core::compose_republished(delivery.message, context, scratch_);

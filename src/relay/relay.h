@@ -182,16 +182,13 @@ class Relay {
         core::Milliseconds trouble_age{};
     };
     static InsteadOf instead_of(Target& target, const core::Now& now);
-    /// What is to become of a message when it is back from its detour.
-    enum class Meant {
-        anything,  // it is decided again
-        to_hold,   // its death costs nothing
-        to_park,
-    };
+    /// `hold`: it is to be held, its death costs nothing.
     Step wait_or_detour(const core::Delivery& delivery, const core::ComposeContext& context, std::int64_t attempt,
-                        const std::shared_ptr<Target>& target, const core::Now& now, Meant meant = Meant::anything);
+                        const std::shared_ptr<Target>& target, const core::Now& now, bool hold = false);
+    Step wait_or_detour_to_catch_all(const core::Delivery& delivery, const core::ComposeContext& context,
+                                     const core::Park& park, const core::Now& now);
     Step detour(const core::Delivery& delivery, const core::ComposeContext& context, std::int64_t attempt,
-                const InsteadOf& instead_of, const core::Now& now, Meant meant = Meant::anything);
+                const InsteadOf& instead_of, const core::Now& now, bool hold = false);
     template <class Compose>
     Step detour_as(const core::Delivery& delivery, const core::ComposeContext& context, std::string_view work_queue,
                    const InsteadOf& instead_of, const Compose& compose, const core::Now& now);

@@ -459,7 +459,7 @@ TEST_CASE(
     const std::string parked =
         "{a=S:1, retryd-queue=S:email, retryd-parked-reason=S:no-death, "
         "retryd-parked-at=T:1800000000}";
-    const Message on_its_way = compose_parked_detour(message, unknown, time, scratch);
+    const Message on_its_way = compose_parked_detour(message, unknown, {ParkReason::no_death, 0}, time, scratch);
     CHECK(headers_of(on_its_way) == parked);
     CHECK(on_its_way.properties.delivery_mode == 2);
 

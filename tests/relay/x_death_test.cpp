@@ -36,13 +36,14 @@ struct KeepFixture : Fixture {
     core::DeliveryTag comes_from(std::string_view rung, bool proven = true) {
         return comes(headers.deaths({{rung, "expired"}}), proven);
     }
-    core::DeliveryTag comes(const core::Table& deaths, bool proven = true) {
-        const std::vector<core::Field> fields{
-            *deaths.begin(),
-            {"retryd-queue", text("email")},
-            {"retryd-attempt", number(2)},
-            {"retryd-routing-key", text("order.paid")},
-            {"retryd-x-death", headers.array({headers.death({"email", "rejected", 7})})}};
+    /// `returns`: so often it has come back to the error queue.
+    core::DeliveryTag comes(const core::Table& deaths, bool proven = true, std::int64_t returns = 0) {
+        std::vector<core::Field> fields{*deaths.begin(),
+                                        {"retryd-queue", text("email")},
+                                        {"retryd-attempt", number(2)},
+                                        {"retryd-routing-key", text("order.paid")},
+                                        {"retryd-x-death", headers.array({headers.death({"email", "rejected", 7})})}};
+        if (returns > 0) fields.push_back({"x-delivery-count", number(returns)});
         core::Message message;
         message.properties.headers = proven ? headers.proven(fields) : headers.fields(fields);
         message.body = "waited";
@@ -187,9 +188,29 @@ TEST_CASE(
     f.broker.missing.insert("email");
     f.comes_from("email.retry.1s.x-death", false);
     f.broker.answer_checks(f.relay, f.now);
-    CHECK(f.header("retryd.detour.2s", "retryd-parked-reason") == "no-death");
-    f.confirm_all();
+    CHECK(f.header("retryd.detour.2s", "retryd-parked-reason") == "queue-gone");
     CHECK(f.lying_in("retryd.detour.2s") == 3);
+}
+
+TEST_CASE("x_death: keep: what is thrown out of a rung and can go nowhere keeps its story in the error queue") {
+    KeepFixture f;
+    f.broker.answer_checks(f.relay, f.now);
+    f.broker.full = {"email", "retryd.detour.2s", "retryd.detour.30s", "retryd.detour.5m"};
+    for (int round = 0; round < 8; ++round) {
+        f.comes_from("email.retry.1s.x-death");
+        f.broker.answer_checks(f.relay, f.now);
+        f.confirm_all();
+    }
+    const core::Field thrown_out = *f.headers.deaths({{"email.retry.1s.x-death", "maxlen"}}).begin();
+    for (const bool proven : {true, false}) {
+        CAPTURE(proven);
+        f.comes(f.headers.fields({thrown_out}), proven, core::republish_after_deliveries);
+        f.confirm_all();
+        REQUIRE(f.lying_in("retryd.errors") == (proven ? 1 : 2));
+        CHECK(f.header("retryd.errors", "retryd-queue") == "email");
+        CHECK(f.header("retryd.errors", "retryd-attempt") == "2");
+        CHECK(f.has_header("retryd.errors", "retryd-proof") == proven);
+    }
 }
 
 TEST_CASE("x_death: keep: where an entry removes it, a rung of that name is anybody's") {
