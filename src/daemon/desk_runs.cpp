@@ -1,6 +1,7 @@
 #include "daemon/desk_runs.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -45,14 +47,26 @@ bool ends_within_a_line(int fd, off_t size) {
     return size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n';
 }
 
-/// A single write(), so that the lines of several processes do not mix. Returns an error number, or 0.
+/// Until nobody else is in the midst of a line, which would look cut off. Only for so long: whoever may read the file
+/// can lock it.
+void lock(int fd) {
+    constexpr core::Milliseconds between{5};
+    for (int tries = 0; tries < 200 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; ++tries)
+        std::this_thread::sleep_for(between);
+}
+
+/// A single write(), so that the lines of several processes do not mix even where one of them does not get the lock.
+/// Returns an error number, or 0.
 int write_line(int fd, const std::string& line) {
+    lock(fd);
     struct stat about {};
     if (fstat(fd, &about) != 0) return errno;
     if (!S_ISREG(about.st_mode)) return ENXIO;
     const std::string text = (ends_within_a_line(fd, about.st_size) ? "\n" : "") + line + "\n";
     const ssize_t written = write(fd, text.data(), text.size());
-    if (written < 0) return errno;
+    const int error = errno;
+    flock(fd, LOCK_UN);  // the others need not wait for the disk
+    if (written < 0) return error;
     if (static_cast<std::size_t>(written) != text.size()) return ENOSPC;
     return fsync(fd) != 0 && errno != EINVAL ? errno : 0;
 }

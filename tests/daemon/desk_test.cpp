@@ -1,13 +1,20 @@
 // The desk's paths, answers and runs, with actions that only pretend.
 #include "daemon/desk.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "daemon/desk_runs.h"
 #include "daemon/http_service.h"
@@ -495,6 +502,36 @@ TEST_CASE("desk: a line of the audit is its own, even after one that was cut off
     CHECK(append_to_audit(file, "two").empty());
     CHECK(append_to_audit(file, "three").empty());
     CHECK(lines_of(file) == std::vector<std::string>{"one", "cut o", "two", "three"});
+}
+
+TEST_CASE("desk: a line of the audit that is being written does not look cut off to who writes the next one") {
+    constexpr int writers = 4;
+    constexpr int lines_each = 50;
+    const test::TemporaryFolder folder;
+    const std::string file = folder.file("audit");
+    const std::string long_line(500'000, 'x');  // the file grows by a page at a time
+    {
+        std::vector<std::jthread> threads;
+        for (int i = 0; i < writers; ++i)
+            threads.emplace_back([&] {
+                for (int line = 0; line < lines_each; ++line)
+                    append_to_audit(file, long_line);
+            });
+    }
+    const auto lines = lines_of(file);
+    CHECK(lines.size() == writers * lines_each);
+    CHECK(std::count(lines.begin(), lines.end(), "") == 0);
+}
+
+TEST_CASE("desk: who has locked the audit keeps nothing out of it") {
+    const test::TemporaryFolder folder;
+    const std::string file = folder.file("audit");
+    CHECK(append_to_audit(file, "one").empty());
+    const int held = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+    REQUIRE(flock(held, LOCK_SH) == 0);
+    CHECK(append_to_audit(file, "two").empty());
+    close(held);
+    CHECK(lines_of(file) == std::vector<std::string>{"one", "two"});
 }
 
 TEST_CASE("desk: the audit is a regular file, and nothing else is written to") {
