@@ -569,24 +569,21 @@ bool Relay::republish_to_error_queue(const core::Delivery& delivery, const core:
     failed_attempt_ = 0;  // it comes again as it is
     core::ComposeContext context{
         core::read_death(headers, policy_->error_queue), {}, session_.connection_user, &session_.proof_keys};
+    const auto from_rung = core::read_returned_by_rung(headers);
     // What is thrown out of a rung before its time has not died in a work queue.
-    if (context.death && core::looks_like_x_death_rung(context.death->queue) &&
-        core::match(*policy_, context.death->queue) == nullptr)
-        context.death.reset();
+    if (context.death && from_rung && core::looks_like_x_death_rung(context.death->queue)) context.death.reset();
     if (context.death)
         core::sanitise_forgeable_fields(*context.death, session_.features.counts_client_deaths, delivery.routing_key,
                                         now.wall);
-    const auto from_rung = context.death ? std::nullopt : core::read_returned_by_rung(headers);
     const std::string_view queue = context.death ? context.death->queue
                                    : from_rung   ? from_rung->queue
                                                  : std::string_view{};
     if (!queue.empty()) context.history = core::read_retry_history(headers, queue, session_.proof_keys);
-    // What it claims of itself is not signed.
-    if (context.death && context.death->count == 0 && !context.history.proven) context.death.reset();
-    if (context.history.proven) context.x_death = context.history.x_death;
     const bool parked = core::is_parked_detour(headers, policy_->error_queue);
-    const bool known = context.death && !parked;
-    const auto name = std::make_shared<const std::string>(known ? context.death->queue : "");
+    // What it claims of itself is not signed.
+    if (context.death && context.death->count == 0 && (parked || !context.history.proven)) context.death.reset();
+    if (context.history.proven) context.x_death = context.history.x_death;
+    const auto name = std::make_shared<const std::string>(context.death ? context.death->queue : "");
     const core::Message composed = parked
                                        ? core::compose_parked_again(delivery.message, context, true, now.wall, scratch_)
                                        : core::compose_republished(delivery.message, context, scratch_);

@@ -49,6 +49,16 @@ struct KeepFixture : Fixture {
         message.body = "waited";
         return broker.deliver(relay, message, now);
     }
+    /// But the error queue.
+    void nothing_takes_any() {
+        broker.full = {"email", "retryd.parked", "retryd.detour.2s", "retryd.detour.30s", "retryd.detour.5m"};
+        for (int round = 0; round < 8; ++round) {
+            comes_from("email.retry.1s.x-death");
+            deliver_without_death();
+            broker.answer_checks(relay, now);
+            confirm_all();
+        }
+    }
     std::string home_death_count() const {
         const core::OwnedDelivery& last = broker.queues.at("email").back();
         const auto deaths = core::array_of(core::find(last.get().message.properties.header_table(), "x-death"));
@@ -194,13 +204,7 @@ TEST_CASE(
 
 TEST_CASE("x_death: keep: what is thrown out of a rung and can go nowhere keeps its story in the error queue") {
     KeepFixture f;
-    f.broker.answer_checks(f.relay, f.now);
-    f.broker.full = {"email", "retryd.detour.2s", "retryd.detour.30s", "retryd.detour.5m"};
-    for (int round = 0; round < 8; ++round) {
-        f.comes_from("email.retry.1s.x-death");
-        f.broker.answer_checks(f.relay, f.now);
-        f.confirm_all();
-    }
+    f.nothing_takes_any();
     const core::Field thrown_out = *f.headers.deaths({{"email.retry.1s.x-death", "maxlen"}}).begin();
     for (const bool proven : {true, false}) {
         CAPTURE(proven);
@@ -211,6 +215,19 @@ TEST_CASE("x_death: keep: what is thrown out of a rung and can go nowhere keeps 
         CHECK(f.header("retryd.errors", "retryd-attempt") == "2");
         CHECK(f.has_header("retryd.errors", "retryd-proof") == proven);
     }
+}
+
+TEST_CASE("x_death: keep: a queue that is named like a rung, and is none, keeps its name in the error queue") {
+    KeepFixture f;
+    f.nothing_takes_any();
+    core::Message message;
+    message.properties.headers = f.headers.fields({*f.headers.deaths({{"foo.retry.5s.x-death", "rejected"}}).begin(),
+                                                   {"x-delivery-count", number(core::republish_after_deliveries)}});
+    f.broker.deliver(f.relay, message, f.now);
+    f.confirm_all();
+    REQUIRE(f.lying_in("retryd.errors") == 1);
+    CHECK(f.header("retryd.errors", "retryd-queue") == "foo.retry.5s.x-death");
+    CHECK(f.has_header("retryd.errors", "retryd-proof"));
 }
 
 TEST_CASE("x_death: keep: where an entry removes it, a rung of that name is anybody's") {
