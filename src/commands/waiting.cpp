@@ -10,6 +10,7 @@
 #include "admin/parked.h"
 #include "amqp/error.h"
 #include "amqp/proof_keys.h"
+#include "commands/common/checked_queue.h"
 #include "commands/common/json.h"
 #include "commands/common/options.h"
 #include "commands/common/terminal.h"
@@ -39,10 +40,11 @@ class RungFinder {
         WaitingRungs found;
         found.notes = std::move(notes_);
         for (auto& [name, rung] : rungs_) {
-            const auto there = broker_.carry_out(amqp::Declarer::CheckQueue{name});
+            const auto [there, believed] = count_messages(broker_, name);
             if (there.result == amqp::Declarer::Result::missing) continue;
             if (there.result == amqp::Declarer::Result::refused)
                 found.notes.push_back("rung " + core::quoted(name) + ": " + there.text);
+            if (!believed) found.notes.push_back("how many messages lie in " + core::quoted(name) + not_counted_now);
             found.rungs.push_back({name, std::move(rung), there.counts.messages});
         }
         return found;

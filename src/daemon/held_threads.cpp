@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "amqp/empty_answers.h"
 #include "amqp/error.h"
 #include "amqp/held_session.h"
 #include "amqp/proof_keys.h"
@@ -146,8 +147,9 @@ class ReleaseLoop::Worker {
         std::uint16_t prefetch = 0;       // the consumer's
         core::SteadyTime counted_at{};    // when the count was last asked for
         core::SteadyTime counted_zero{};  // when a count was asked for that found nothing ready
-        core::SteadyTime not_before{};    // when the lane may be opened again
-        core::SteadyTime busy_at{};       // when something was last unacked or in flight here
+        amqp::EmptyAnswers empty_answers{2};
+        core::SteadyTime not_before{};  // when the lane may be opened again
+        core::SteadyTime busy_at{};     // when something was last unacked or in flight here
         std::optional<core::SteadyTime> unattended_since;
         bool leaving = false;      // the lane is being closed: nothing more is sent on it
         bool identifying = false;  // a declaration that tells whose queue it is has been sent
@@ -237,20 +239,34 @@ class ReleaseLoop::Worker {
             sender.lane != nullptr || queue.messages.value_or(1) > 0 || queue.outage.state() != Outage::State::none;
         if (now.steady - sender.counted_at < (often ? counted_every : counted_seldom)) return;
         sender.counted_at = now.steady;
-        session_->carry_out(
-            amqp::Declarer::CheckQueue{queue.held_queue},
-            [this, work_queue = queue.work_queue, asked = now.steady](const amqp::Declarer::Outcome& outcome) {
-                if (outcome.unanswered) return;
-                const bool there = outcome.result == amqp::Declarer::Result::done;
-                const std::uint64_t messages = there ? outcome.counts.messages : 0;
-                held_->visit(work_queue, [&](HeldQueues::Queue& counted) {
-                    counted.messages = messages;
-                    counted.on_the_way = on_the_way(senders_[work_queue]);
-                    if (senders_[work_queue].lane == nullptr) counted.stays = std::min(counted.stays, messages);
-                    if (!there) counted.whose = Whose::unknown;  // a later queue of that name may be somebody else's
-                });
-                if (messages == 0) senders_[work_queue].counted_zero = asked;
-            });
+        session_->carry_out(amqp::Declarer::CheckQueue{queue.held_queue},
+                            [this, work_queue = queue.work_queue, asked = now.steady,
+                             known = queue.messages.value_or(0)](const amqp::Declarer::Outcome& outcome) {
+                                if (outcome.unanswered) return;
+                                held_->visit(work_queue, [&](HeldQueues::Queue& counted) {
+                                    on_counted(counted, outcome, asked, known);
+                                });
+                            });
+    }
+
+    /// `known`: so many were known of when it was asked. A 0 that may be none changes nothing: what is held would be
+    /// taken for sent home.
+    void on_counted(HeldQueues::Queue& queue, const amqp::Declarer::Outcome& outcome, core::SteadyTime asked,
+                    std::uint64_t known) {
+        Sender& sender = senders_[queue.work_queue];
+        const bool there = outcome.result == amqp::Declarer::Result::done;
+        const std::uint64_t messages = there ? outcome.counts.messages : 0;
+        const bool believed = !there || sender.empty_answers.believed(outcome.counts, system::steady_now() - asked);
+        const bool any_held_since = queue.messages.value_or(0) > known;
+        if (messages == 0 && (!believed || any_held_since)) {
+            if (sender.empty_answers.any()) sender.counted_at = {};  // again at once
+            return;
+        }
+        queue.messages = messages;
+        queue.on_the_way = on_the_way(sender);
+        if (sender.lane == nullptr) queue.stays = std::min(queue.stays, messages);
+        if (!there) queue.whose = Whose::unknown;  // a later queue of that name may be somebody else's
+        if (messages == 0) sender.counted_zero = asked;
     }
 
     static std::uint64_t on_the_way(const Sender& sender) { return sender.release ? sender.release->not_home() : 0; }

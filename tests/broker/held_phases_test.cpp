@@ -5,7 +5,9 @@
 #include "broker/held_scene.h"
 #include "support/broker_queue.h"
 #include "support/full_queue.h"
+#include "support/hanging_queue.h"
 #include "support/machine.h"
+#include "support/served.h"
 
 using namespace retryd::test;
 
@@ -90,6 +92,28 @@ TEST_CASE("a reload that takes the entry away: what is held goes home, and what 
     s.take_home(worker, 2);
     const Received parked = s.take(s.config.catch_all);
     CHECK(text_header(parked, "retryd-parked-reason") == "no-entry");
+    CHECK(s.daemon.await_log("is held any more"));
+    s.stop();
+}
+
+TEST_CASE("a reload takes the entry away while the queue of held messages does not answer: they go home once it does",
+          "[one-version]") {
+    HeldScene s;
+    const Served served(s.daemon);
+    s.config.http = "127.0.0.1:0";
+    s.config.management_url = management_url();
+    s.retry(s.work_queue("other"), {"1s"});
+    s.start();
+    s.fill(3);
+    const std::string held = "retryd_held_messages{queue=\"" + s.work + "\"}";
+    REQUIRE(served.await_metric(held, 3));
+    HangingQueue hang(held_of(s.work));
+    CHECK_FALSE(served.await_metric(held, 0, seconds(3)));  // asked each second, the broker calls it empty
+    s.config.entries.erase(s.config.entries.begin());
+    s.reload_and_await();
+    hang.end();
+    Worker worker(s.work);
+    s.take_home(worker, 3);
     CHECK(s.daemon.await_log("is held any more"));
     s.stop();
 }

@@ -46,7 +46,7 @@ TEST_CASE("what RabbitMQ cannot hand over of AMQP 1.0 is what the table in docs/
         try {
             Client client(broker_address());
             client.consume(from, 1);
-            return std::string(client.next(seconds(5)) ? "handed over" : "nothing came");
+            return std::string(client.next(patience) ? "handed over" : "nothing came");
         } catch (const std::runtime_error&) {
             return std::string("ended");
         }

@@ -1,6 +1,7 @@
 // `x_death: keep`: on every version of RabbitMQ a consumer sees its message's deaths in its queue, counted on from
 // round to round, and nothing of retryd's queues.
 #include <csignal>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,12 +60,13 @@ void check_first_and_last(const Received& message, const Seen& first, const Seen
 
 /// Of an exchange with a routing key of the producer's.
 struct Kept : Scenario {
-    explicit Kept(bool shared, const std::string& work_type = "quorum") {
+    explicit Kept(bool shared, const std::string& work_type = "quorum", const std::string& second_delay = "1s") {
         work = work_type == "quorum" ? quorum_work_queue("work") : work_queue("work");
         exchange = exchange_name("events");
         client.declare_exchange(exchange, "topic");
         client.bind(work, exchange, "order.#");
-        shared ? void(share({work}, {"100ms", "1s", "150ms"})) : retry(work, {"100ms", "1s", "150ms"});
+        const std::vector<std::string> delays{"100ms", second_delay, "150ms"};
+        shared ? void(share({work}, delays)) : retry(work, delays);
         entry().x_death = "keep";
         start();
         await_declared();
@@ -184,22 +186,26 @@ TEST_CASE("x_death: keep: what dies without a rejection is not taken for a cycle
           "[one-version][since-3.10]") {
     Scenario s;
     const std::string work = s.quorum_work_queue("work", {{"x-message-ttl", int64(300)}});
-    s.retry(work, {"100ms", "1s", "100ms", "100ms"});
+    s.retry(work, {"100ms", "3s", "100ms", "100ms"});
     s.entry().x_death = "keep";
     s.entry().on = "{expired: retry}";
     s.start();
     s.await_declared();
+    Client consumer(broker_address());  // to connect may take longer than the rung's delay
     s.client.publish("", work, {.body = "nobody consumes it"});
-    REQUIRE(s.await_depth(s.rung(work, "1s") + ".x-death", 1));  // it has come back, and expired again
-    Worker worker(work);
-    const Received message = worker.receive();
-    CHECK(deaths_of(message) == Deaths{{work, "expired", 2}});
-    worker.reject(message);
-    const Received again = worker.receive();
-    CHECK(deaths_of(again) == Deaths{{work, "rejected", 1}, {work, "expired", 2}});
-    check_first_and_last(again, {work, "expired", 2}, {work, "rejected", 1});
-    CHECK(long_header(again, "retryd-attempt") == 3);
-    worker.ack(again);
+    REQUIRE(s.await_depth(s.rung(work, "3s") + ".x-death", 1));  // it has come back, and expired again
+    // Not earlier: with a consumer it would not have expired. And before it is home, where it would expire once more.
+    consumer.consume(work, 100);
+    const std::optional<Received> message = consumer.next(patience);
+    REQUIRE(message);
+    CHECK(deaths_of(*message) == Deaths{{work, "expired", 2}});
+    consumer.reject(message->tag, false);
+    const std::optional<Received> again = consumer.next(patience);
+    REQUIRE(again);
+    CHECK(deaths_of(*again) == Deaths{{work, "rejected", 1}, {work, "expired", 2}});
+    check_first_and_last(*again, {work, "expired", 2}, {work, "rejected", 1});
+    CHECK(long_header(*again, "retryd-attempt") == 3);
+    consumer.ack(again->tag);
     s.stop();
 }
 
@@ -263,13 +269,13 @@ TEST_CASE("x_death: keep: what a producer forges is not handed on, and gains not
 
 TEST_CASE("x_death: keep: a work queue that is gone when its message comes home gets it once it is there again",
           "[one-version]") {
-    Kept s(false);
+    Kept s(false, "quorum", "5s");  // before it is home its queue must be gone, and to delete that takes a while
     {
         Worker worker(s.work);
         s.publish("payload");
         worker.reject(worker.receive());
         worker.reject(worker.receive());
-        REQUIRE(s.await_depth(s.rung(s.work, "1s") + ".x-death", 1));
+        REQUIRE(s.await_depth(s.rung(s.work, "5s") + ".x-death", 1));
     }
     s.client.delete_queue(s.work);
     REQUIRE(s.await_depth("retryd.detour.2s", 1));
@@ -294,6 +300,8 @@ TEST_CASE("x_death: keep can be set and taken away while messages wait, and none
     REQUIRE(s.await_depth(s.rung(s.work, "1s") + ".x-death", 1));
     s.entry().x_death = "remove";
     s.reload();
+    REQUIRE(s.daemon.await_log("in force from the next message on"));
+    s.await_declared();  // the rungs without x-death: none of them has been there before
     const Received last_with = worker.receive();
     CHECK(deaths_of(last_with) == Deaths{{s.work, "rejected", 2}});
     worker.reject(last_with);

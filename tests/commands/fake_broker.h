@@ -73,6 +73,7 @@ class FakeBroker : public Broker {
     std::vector<std::string> asked;
     /// Called with each step before it is answered: time may pass, or the answer change.
     std::function<void(const std::string&)> before_answer;
+    core::SteadyTime time{core::Milliseconds{1'000'000}};
     bool has_management = true;
     core::BrokerVersion version{3, 13, 7};
     FakeManagementApi api;
@@ -85,7 +86,8 @@ class FakeBroker : public Broker {
 
     BrokerIdentity identity() const override { return {"rabbit", 5672, false, "shop", version}; }
     Outcome carry_out(amqp::Declarer::Step step) override;
-    void wait(core::Milliseconds time) override { asked.push_back("wait " + std::to_string(time.count()) + " ms"); }
+    void wait(core::Milliseconds pause) override { asked.push_back("wait " + std::to_string(pause.count()) + " ms"); }
+    core::SteadyTime now() const override { return time; }
     ManagementApi* management() override { return has_management ? &api : nullptr; }
 };
 

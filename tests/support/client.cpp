@@ -6,8 +6,10 @@
 #include <cstdio>
 #include <utility>
 
+#include "amqp/empty_answers.h"
 #include "support/properties.h"
 #include "support/tables.h"
+#include "system/clock.h"
 
 namespace retryd::test {
 
@@ -326,7 +328,7 @@ void Client::delete_exchange(const std::string& exchange) {
     check_control();
 }
 
-std::optional<QueueState> Client::look_at(const std::string& queue) {
+std::optional<QueueState> Client::ask_for(const std::string& queue) {
     open_control();
     const amqp_queue_declare_ok_t* ok =
         amqp_queue_declare(connection_, control, bytes_of(queue), 1, 0, 0, 0, amqp_empty_table);
@@ -339,6 +341,17 @@ std::optional<QueueState> Client::look_at(const std::string& queue) {
         throw;
     }
     return state;
+}
+
+std::optional<QueueState> Client::look_at(const std::string& queue) {
+    constexpr int most_times = 40;
+    amqp::EmptyAnswers answers{2};
+    for (int asked = 1;; ++asked) {
+        const core::SteadyTime begun = system::steady_now();
+        const auto state = ask_for(queue);
+        if (!state || asked >= most_times) return state;
+        if (answers.believed({state->messages, state->consumers}, system::steady_now() - begun)) return state;
+    }
 }
 
 }  // namespace retryd::test

@@ -66,7 +66,7 @@ class Client {
     void unbind(const std::string& queue, const std::string& exchange, const std::string& key = "");
     void delete_queue(const std::string& queue);
     void delete_exchange(const std::string& exchange);
-    /// Nothing when there is no such queue.
+    /// Nothing when there is no such queue. Asks again where the broker may only be too busy to ask the queue.
     std::optional<QueueState> look_at(const std::string& queue);
 
     /// Published as mandatory and confirmed before it returns.
@@ -91,6 +91,7 @@ class Client {
     void nack(std::uint64_t tag, bool requeue);    // basic.nack
 
   private:
+    std::optional<QueueState> ask_for(const std::string& queue);
     bool pump(milliseconds within);
     void handle_method(std::uint32_t id, void* decoded);
     void confirmed(std::uint64_t seq, bool multiple, bool acked);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "amqp/sync_admin.h"
+#include "system/clock.h"
 
 namespace retryd::commands {
 
@@ -61,6 +62,7 @@ class ConnectedBroker : public Broker {
     }
     amqp::Declarer::Outcome carry_out(amqp::Declarer::Step step) override { return amqp_.carry_out(std::move(step)); }
     void wait(core::Milliseconds time) override { amqp_.wait(time); }
+    core::SteadyTime now() const override { return system::steady_now(); }
     ManagementApi* management() override { return management_.get(); }
 
   private:

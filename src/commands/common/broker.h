@@ -70,6 +70,8 @@ class Broker {
     virtual amqp::Declarer::Outcome carry_out(amqp::Declarer::Step step) = 0;
     /// Waits, serving heartbeats. Throws amqp::Error when the connection is lost.
     virtual void wait(core::Milliseconds time) = 0;
+    /// By the clock that wait() waits by.
+    virtual core::SteadyTime now() const = 0;
     /// For the same vhost; null if none is configured.
     virtual ManagementApi* management() = 0;
 };

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "admin/guard.h"
+#include "commands/common/checked_queue.h"
 #include "commands/common/text.h"
 #include "commands/doctor/checkup.h"
 #include "core/safe_text.h"
@@ -44,8 +45,11 @@ void check_leader(Checkup& checkup, const std::string& queue) {
 void check_error_queue_consumer(Checkup& checkup) {
     if (checkup.daemon != nullptr && !checkup.daemon->ready) return;
     const std::string& queue = checkup.settings.policy.error_queue;
-    const auto checked = checkup.broker.carry_out(Declarer::CheckQueue{queue});
+    const auto [checked, believed] = count_messages(checkup.broker, queue);
     if (checked.result != Declarer::Result::done || checked.counts.consumers > 0) return;
+    if (!believed)
+        return checkup.cannot_tell("whether the error queue " + core::quoted(queue) +
+                                   " is consumed: the broker is too busy to ask it. Look again when it has less to do");
     if (checked.counts.messages == 0) return check_leader(checkup, queue);
     const std::string waiting = counted(checked.counts.messages, "message waits", "messages wait");
     checkup.add(FindingCode::no_consumer,

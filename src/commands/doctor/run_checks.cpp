@@ -22,6 +22,7 @@ class ManagementOnly : public Broker {
     }
     amqp::Declarer::Outcome carry_out(amqp::Declarer::Step) override { return {}; }
     void wait(core::Milliseconds time) override { std::this_thread::sleep_for(time); }
+    core::SteadyTime now() const override { return system::steady_now(); }
     ManagementApi* management() override { return management_.get(); }
 
   private:

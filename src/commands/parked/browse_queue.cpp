@@ -22,7 +22,7 @@ bool StallDetector::stalled(std::size_t delivered) {
     constexpr Milliseconds a_while{500};
     constexpr int most_times_asked = 20;
     constexpr int most_times_once_given = 120;  // a busy broker may take a minute to read what it hands over
-    const core::SteadyTime now = clock_();
+    const core::SteadyTime now = broker_.now();
     if (delivered != delivered_) {
         delivered_ = delivered;
         since_ = now;
@@ -30,8 +30,8 @@ bool StallDetector::stalled(std::size_t delivered) {
     }
     if (now - since_ < a_while) return false;
     const auto answer = broker_.carry_out(amqp::Declarer::CheckQueue{queue_});
-    since_ = clock_();
-    // The broker reports a queue that does not answer in time as empty, so only a quick 0 counts (parked_queues.cpp).
+    since_ = broker_.now();
+    // The broker reports a queue that does not answer in time as empty, so only a quick 0 counts (amqp::EmptyAnswers).
     const bool quick = since_ - now < Milliseconds{100};
     if (answer.result != amqp::Declarer::Result::done) return true;
     // Nothing is ready either if all messages are on their way to us, which may take a busy broker a while.

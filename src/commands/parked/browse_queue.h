@@ -15,7 +15,6 @@
 #include "config/settings.h"
 #include "core/message.h"
 #include "core/time.h"
-#include "system/clock.h"
 
 namespace retryd::commands {
 
@@ -26,10 +25,8 @@ inline constexpr std::size_t messages_per_turn = 128;
 /// the broker does not deliver to us.
 class StallDetector {
   public:
-    using Clock = std::function<core::SteadyTime()>;
-
-    StallDetector(Broker& broker, std::string queue, Clock clock = system::steady_now)
-        : broker_(broker), queue_(std::move(queue)), clock_(std::move(clock)) {}
+    /// `broker` must outlive it.
+    StallDetector(Broker& broker, std::string queue) : broker_(broker), queue_(std::move(queue)) {}
 
     /// `delivered`: the number of messages so far. Asks the broker if none has come for a while. Throws amqp::Error.
     bool stalled(std::size_t delivered);
@@ -39,11 +36,10 @@ class StallDetector {
   private:
     Broker& broker_;
     std::string queue_;
-    Clock clock_;
     std::string reason_;
     int times_asked_ = 0;
     std::size_t delivered_ = 0;
-    core::SteadyTime since_ = clock_();
+    core::SteadyTime since_ = broker_.now();
 };
 
 struct BrowseResult {

@@ -1,10 +1,10 @@
 #include "commands/parked/parked_queues.h"
 
 #include <algorithm>
-#include <functional>
 #include <optional>
 #include <utility>
 
+#include "commands/common/checked_queue.h"
 #include "core/names.h"
 #include "core/safe_text.h"
 #include "core/topology.h"
@@ -122,26 +122,6 @@ std::string danger_by_arguments(Broker& broker, const std::string& queue, const 
     return "it is not as retryd declares a parking queue, and what limit it has cannot be seen (" + answer.text + ")";
 }
 
-/// The broker reports a quorum queue as empty if that does not answer it within a quarter of a second, or has no leader
-/// now. So a 0 counts only if it came quickly, and twice.
-struct CheckedQueue {
-    Declarer::Outcome there;
-    bool believed = true;
-};
-
-CheckedQueue check_queue(Broker& broker, const std::string& queue, const std::function<core::SteadyTime()>& clock) {
-    constexpr core::Milliseconds quickly{100};
-    constexpr int most_times_asked = 40;
-    int quick_zeros = 0;
-    for (int asked = 1;; ++asked) {
-        const core::SteadyTime begun = clock();
-        auto there = broker.carry_out(Declarer::CheckQueue{queue});
-        if (there.result != Result::done || there.counts.messages > 0) return {std::move(there), true};
-        quick_zeros = clock() - begun < quickly ? quick_zeros + 1 : 0;
-        if (quick_zeros >= 2 || asked >= most_times_asked) return {std::move(there), quick_zeros >= 2};
-    }
-}
-
 }  // namespace
 
 ParkingQueues parking_queues(Broker& broker, const core::Policy& policy, const std::string& work_queue) {
@@ -153,9 +133,9 @@ ParkingQueues parking_queues(Broker& broker, const core::Policy& policy, const s
 }
 
 BrowsePermission may_browse(Broker& broker, const admin::VhostPolicies* vhost_policies, const std::string& queue,
-                            bool despite_limit, const std::function<core::SteadyTime()>& clock) {
+                            bool despite_limit) {
     BrowsePermission permission;
-    const auto [there, believed] = check_queue(broker, queue, clock);
+    const auto [there, believed] = make_sure_of_messages(broker, queue);
     if (there.result == Result::missing) return permission;
     permission.exists = true;
     permission.messages = there.counts.messages;
@@ -165,9 +145,7 @@ BrowsePermission may_browse(Broker& broker, const admin::VhostPolicies* vhost_po
         return permission;
     }
     if (!believed) {
-        permission.why_not = "how many messages lie in " + core::quoted(queue) +
-                             " is not known: the broker is too busy to ask the queue, and says 0 meanwhile. Look again "
-                             "when it has less to do";
+        permission.why_not = "how many messages lie in " + core::quoted(queue) + not_counted_now;
         return permission;
     }
     const core::BrokerFeatures features = core::features_of(broker.identity().version);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,8 +10,6 @@
 #include "admin/effective_policy.h"
 #include "commands/common/broker.h"
 #include "config/settings.h"
-#include "core/time.h"
-#include "system/clock.h"
 
 namespace retryd::commands {
 
@@ -39,7 +36,7 @@ struct BrowsePermission {
 /// `vhost_policies` may be null; then only the arguments of the queue count. `despite_limit`: allowed whatever the
 /// limit is. An empty queue is always allowed.
 BrowsePermission may_browse(Broker& broker, const admin::VhostPolicies* vhost_policies, const std::string& queue,
-                            bool despite_limit, const std::function<core::SteadyTime()>& clock = system::steady_now);
+                            bool despite_limit);
 
 /// How replayed messages reach their work queues.
 struct Destinations {

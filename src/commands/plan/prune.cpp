@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "commands/common/checked_queue.h"
 #include "commands/common/text.h"
 #include "core/fingerprint.h"
 #include "core/safe_text.h"
@@ -104,10 +105,11 @@ class Pruner {
 
     void remove(const LeftOver& rung) {
         require_no_other_daemon();
-        const auto now = broker_.carry_out(Declarer::CheckQueue{rung.queue});
+        const auto [now, believed] = make_sure_of_messages(broker_, rung.queue);
         if (now.result == Result::missing) return;  // another process was faster
         if (now.result == Result::refused) return keep(rung, now.text);
         if (now.counts.messages > 0) return keep(rung, has_messages(now.counts.messages));
+        if (!believed) return keep(rung, std::string{"how many messages lie in it"} + not_counted_now);
         if (now.counts.consumers > 0) return keep(rung, "somebody consumes from it");
         const bool classic = rung.type == "classic";
         const auto gone = broker_.carry_out(Declarer::DeleteQueue{rung.queue, classic});

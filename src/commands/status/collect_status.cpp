@@ -9,6 +9,7 @@
 
 #include "admin/finding.h"
 #include "admin/work_queues.h"
+#include "commands/common/checked_queue.h"
 #include "core/names.h"
 #include "core/safe_text.h"
 #include "core/topology.h"
@@ -71,6 +72,10 @@ class StatusCollector {
             add_not_seen("how many messages some queues have, for they have no leader now: " +
                          admin::folded(report_.leaderless, most_named) +
                          ". Start the nodes that are away (rabbitmq-queues quorum_status NAME)");
+        }
+        if (!too_busy_.empty()) {
+            add_not_seen("how many messages some queues have, for the broker is too busy to ask them: " +
+                         admin::folded(too_busy_, most_named) + ". Look again when it has less to do");
         }
         if (!refusal_.empty())
             add_not_seen("how many messages some queues have; the broker's first refusal: " + refusal_);
@@ -223,16 +228,22 @@ class StatusCollector {
     /// Of a quorum queue without a leader the broker says that it has neither messages nor consumers, and of a classic
     /// one without its node that it is not there.
     Counted count(const std::string& queue) {
-        const auto answer = broker_.carry_out(amqp::Declarer::CheckQueue{queue});
+        const bool leaderless = listed_leaderless_.contains(queue);
+        const auto [answer, believed] = leaderless ? CheckedQueue{broker_.carry_out(amqp::Declarer::CheckQueue{queue})}
+                                                   : count_messages(broker_, queue);
         const bool refused = answer.result == amqp::Declarer::Result::refused;
         if (refused && refusal_.empty()) refusal_ = answer.text;
         if (refused) return {std::nullopt, true};
         const bool nothing = answer.result != amqp::Declarer::Result::done || answer.counts == amqp::QueueCounts{};
-        if (nothing && listed_leaderless_.contains(queue)) {
+        if (nothing && leaderless) {
             report_.leaderless.push_back(queue);
             return {std::nullopt, true};
         }
         if (answer.result != amqp::Declarer::Result::done) return {};
+        if (!believed) {
+            too_busy_.push_back(queue);
+            return {std::nullopt, true};
+        }
         return {answer.counts.messages, false, answer.counts.consumers};
     }
     telemetry::QueueDepth depth_of(const std::string& queue) {
@@ -249,7 +260,8 @@ class StatusCollector {
     Broker& broker_;
     const core::Policy& policy_;
     const core::BrokerFeatures features_;
-    std::string refusal_;  // the first one
+    std::string refusal_;                // the first one
+    std::vector<std::string> too_busy_;  // queues
     std::vector<std::string> listed_;
     std::set<std::string> listed_leaderless_;
     std::string no_list_;  // why the queues could not be listed

@@ -149,6 +149,18 @@ TEST_CASE("doctor: an error queue without a leader, of which RabbitMQ says that 
     CHECK(f.run_checks().diagnosis.findings.empty());
 }
 
+TEST_CASE("doctor: of an error queue that the broker is too busy to ask nobody can tell whether it is consumed") {
+    Fixture f;
+    f.broker.count("check queue retryd.errors", {0, 0});
+    f.broker.before_answer = [&](const std::string& step) {
+        if (step == "check queue retryd.errors") f.broker.time += core::Milliseconds{250};
+    };
+    CHECK(f.unseen() ==
+          "whether the error queue 'retryd.errors' is consumed: the broker is too busy to ask it. Look again when it "
+          "has less to do");
+    CHECK(f.run_checks().diagnosis.findings.empty());
+}
+
 TEST_CASE(
     "doctor: every queue of retryd's without a leader is named, unless RabbitMQ has counted something there since") {
     Fixture f;

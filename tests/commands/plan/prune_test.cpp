@@ -70,7 +70,7 @@ TEST_CASE("prune: deletes what was counted empty twice, and looks again right be
     CHECK(result.refused.empty());
     CHECK(f.broker.asked == Lines{"queues", "check queue retryd.errors", "consumers", "wait 11000 ms", "queues",
                                   "check queue retryd.errors", "consumers", "check queue email.retry.9s",
-                                  "delete queue email.retry.9s"});
+                                  "check queue email.retry.9s", "delete queue email.retry.9s"});
     CHECK(f.progress.size() == 1);
 }
 
@@ -134,6 +134,19 @@ TEST_CASE("prune: what AMQP finds in a rung at the last moment keeps it") {
     CHECK(result.kept == std::vector<KeptRung>{{"email.retry.6s", "1 message, it drains by itself"},
                                                {"email.retry.7s", "somebody consumes from it"},
                                                {"email.retry.9s", "no"}});
+}
+
+TEST_CASE("prune: a rung that the broker calls empty because it is too busy to ask it stays") {
+    Fixture f;
+    f.broker.api.queue_lists = {{rung("9s", 9000, 0)}};
+    f.broker.before_answer = [&](const std::string& step) {
+        if (step == "check queue email.retry.9s") f.broker.time += 250ms;
+    };
+    const PruneResult result = f.prune();
+    CHECK(result.deleted.empty());
+    CHECK_FALSE(f.deleted_any());
+    REQUIRE(result.kept.size() == 1);
+    CHECK(result.kept.front().why.starts_with("how many messages lie in it is not known: the broker is too busy"));
 }
 
 TEST_CASE("prune: the exchange of a shared rung goes after its queue, and stays where something is bound to it") {

@@ -192,6 +192,21 @@ TEST_CASE("status: dead letters on their way are not held, unless their work que
     CHECK(collect_status(broker, policy_of({email}), no_daemon).held.size() == 1);
 }
 
+TEST_CASE("status: what the broker is too busy to count is not 0, and it is asked a few times") {
+    FakeBroker broker;
+    broker.has_management = false;
+    broker.before_answer = [&](const std::string& step) {
+        if (step == "check queue email.retry.5s") broker.time += 250ms;
+    };
+    const StatusReport status = collect_status(broker, policy_of({email}), no_daemon);
+    CHECK(depths_of(status) == Lines{"email.retry.5s=?", "email.retry.1m=0", "email.parked=0"});
+    CHECK(status.queues.front().rungs.front().unknown);
+    CHECK(std::count(broker.asked.begin(), broker.asked.end(), "check queue email.retry.5s") == 4);
+    CHECK(std::count(status.not_seen.begin(), status.not_seen.end(),
+                     "how many messages some queues have, for the broker is too busy to ask them: email.retry.5s. Look "
+                     "again when it has less to do") == 1);
+}
+
 TEST_CASE("status: the rung for high priorities counts as the same rung, where there is one") {
     struct OldBroker : FakeBroker {
         BrokerIdentity identity() const override { return {"rabbit", 5672, false, "shop", {4, 1, 0}}; }
