@@ -7,26 +7,12 @@
 namespace retryd::amqp {
 
 /// RabbitMQ says of a quorum queue that it has neither messages nor consumers where that does not answer it within 250
-/// ms, or has no leader now (rabbit_quorum_queue:stat/2; 3.10.8 and 4.3.6, run). So such an answer counts only if it
-/// came quickly.
-class EmptyAnswers {
-  public:
-    /// It is believed after so many quick ones in a row.
-    explicit EmptyAnswers(int needed) : needed_(needed) {}
-
-    /// One more answer of the queue, which came after that time. False: ask again.
-    bool believed(const QueueCounts& counts, core::Milliseconds took) {
-        constexpr core::Milliseconds quickly{100};
-        const bool empty = counts == QueueCounts{};
-        quick_ones_ = empty && took < quickly ? quick_ones_ + 1 : 0;
-        return !empty || quick_ones_ >= needed_;
-    }
-    /// The last answer was such a one, and came quickly.
-    bool any() const { return quick_ones_ > 0; }
-
-  private:
-    int needed_;
-    int quick_ones_ = 0;
-};
+/// ms: then the broker is too busy, or the node of the leader cannot be reached (rabbit_quorum_queue:stat/2; 3.10.8 and
+/// 4.3.6, run). Such an answer is never quick. Of a queue whose leader has ended it says the same at once: whoever acts
+/// on an empty queue has to look at more than that.
+inline bool may_be_unasked(const QueueCounts& counts, core::Milliseconds took) {
+    constexpr core::Milliseconds quickly{200};
+    return counts == QueueCounts{} && took >= quickly;
+}
 
 }  // namespace retryd::amqp

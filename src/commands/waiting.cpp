@@ -30,8 +30,9 @@ namespace {
 /// Finds the configured rungs that exist on the broker, and counts the messages on them. Consumes nothing.
 class RungFinder {
   public:
-    RungFinder(Broker& broker, const core::Policy& policy, const std::string& work_queue)
-        : broker_(broker), policy_(policy), work_queue_(work_queue) {}
+    /// `only`: of all of them that one alone; empty: all.
+    RungFinder(Broker& broker, const core::Policy& policy, const std::string& work_queue, const std::string& only)
+        : broker_(broker), policy_(policy), work_queue_(work_queue), only_(only) {}
 
     WaitingRungs find() {
         for (const core::Entry& entry : policy_.entries)
@@ -39,13 +40,16 @@ class RungFinder {
         add_listed();
         WaitingRungs found;
         found.notes = std::move(notes_);
+        QueueCounter counter(broker_);
         for (auto& [name, rung] : rungs_) {
-            const auto [there, believed] = count_messages(broker_, name);
+            if (!only_.empty() && name != only_) continue;
+            const auto [there, believed] = counter.count(name);
             if (there.result == amqp::Declarer::Result::missing) continue;
             if (there.result == amqp::Declarer::Result::refused)
                 found.notes.push_back("rung " + core::quoted(name) + ": " + there.text);
             if (!believed) found.notes.push_back("how many messages lie in " + core::quoted(name) + not_counted_now);
-            found.rungs.push_back({name, std::move(rung), there.counts.messages});
+            const bool known = believed && there.result == amqp::Declarer::Result::done;
+            found.rungs.push_back({name, std::move(rung), known ? std::optional{there.counts.messages} : std::nullopt});
         }
         return found;
     }
@@ -105,6 +109,7 @@ class RungFinder {
     Broker& broker_;
     const core::Policy& policy_;
     const std::string& work_queue_;
+    const std::string& only_;
     std::map<std::string, core::ParsedRung> rungs_;
     std::vector<std::string> notes_;
     bool any_glob_ = false;
@@ -128,10 +133,8 @@ struct WaitingScene {
         const core::WallTime now = system::wall_now();
         if (with.older_than) selection.parked_before = now - *with.older_than;
         if (with.newer_than) selection.parked_after = now - *with.newer_than;
-        found = RungFinder(*broker, from.policy, with.queue).find();
-        if (with.from.empty()) return;
-        std::erase_if(found.rungs, [&](const WaitingRung& r) { return r.queue != with.from; });
-        if (found.rungs.empty()) fault = why_not_from(with.from);
+        found = RungFinder(*broker, from.policy, with.queue, with.from).find();
+        if (!with.from.empty() && found.rungs.empty()) fault = why_not_from(with.from);
     }
 
     std::string why_not_from(const std::string& queue) const {
@@ -173,8 +176,10 @@ class SendOrPark {
         if (!report_.fault.empty()) return std::move(report_);
         for (const WaitingRung& rung : scene_.found.rungs) {
             const bool enough = scene_.options.first && report_.done >= *scene_.options.first;
-            if (enough || rung.messages == 0) continue;
-            WaitingResult& result = report_.results.emplace_back(WaitingResult{rung.queue, rung.messages, 0, {}});
+            if (!rung.messages) report_.all_counted = false;
+            const std::size_t messages = rung.messages.value_or(0);
+            if (enough || messages == 0) continue;
+            WaitingResult& result = report_.results.emplace_back(WaitingResult{rung.queue, messages, 0, {}});
             const std::set<std::string> work_queues = work_queues_on(rung, result);
             result.run.end = stop_.pending() ? WaitingEnd::interrupted : WaitingEnd::all;
             if (scene_.options.dry_run || work_queues.empty() || stop_.pending()) continue;
@@ -200,9 +205,9 @@ class SendOrPark {
             if (!waiting.queue.empty()) names.emplace(waiting.queue);
             return !scene_.options.first || report_.done + result.selected < *scene_.options.first;
         };
-        ProgressStep step(progress_, rung.queue, "looked at", rung.messages);
+        ProgressStep step(progress_, rung.queue, "looked at", result.waiting);
         browse_one_queue(
-            scene_.settings, *scene_.broker, rung.queue, rung.messages, stop_, look,
+            scene_.settings, *scene_.broker, rung.queue, result.waiting, stop_, look,
             [&](std::size_t messages) { step.show(messages, ""); }, nullptr);
         return names;
     }
@@ -211,7 +216,7 @@ class SendOrPark {
         admin::ParkedRunOrder order;
         order.action = park_ ? Action::park : Action::home;
         order.selection = scene_.selection;
-        order.count = rung.messages;
+        order.count = result.waiting;
         if (scene_.options.first) order.first = *scene_.options.first - report_.done;
         order.error_queue = scene_.settings.policy.error_queue;
         order.from = rung.queue;
@@ -227,12 +232,12 @@ class SendOrPark {
             order.reachable = to.reachable;
             order.through_return = to.through_return;
         }
-        ProgressStep step(progress_, rung.queue, park_ ? "parked" : "sent home", rung.messages);
+        ProgressStep step(progress_, rung.queue, park_ ? "parked" : "sent home", result.waiting);
         const auto show = [&](const admin::ParkedRunCounts& counts, const std::string& blocked) {
             step.show(counts.done, blocked.empty() ? "" : "waiting: the broker takes no messages");
         };
         const ParkedRunner runner(scene_.settings, *scene_.broker, stop_, nullptr, nullptr);
-        result.run = runner.run(rung.queue, rung.messages, std::move(order), show);
+        result.run = runner.run(rung.queue, result.waiting, std::move(order), show);
         result.selected = result.run.counts.selected;
     }
 
@@ -302,7 +307,7 @@ bool WaitingReport::stopped() const {
 }
 
 bool WaitingReport::ok() const {
-    return fault.empty() && std::all_of(results.begin(), results.end(), went_well);
+    return fault.empty() && all_counted && std::all_of(results.begin(), results.end(), went_well);
 }
 
 WaitingReport send_or_park(const config::Settings& settings, const WaitingOptions& options, bool park, StopSign stop,
@@ -335,7 +340,7 @@ Json json_of(const WaitingRungs& found) {
         rungs.push_back({{"rung", rung.queue},
                          {shared ? "ladder" : "work_queue", rung.rung.serves},
                          {"delay_ms", rung.rung.delay.count()},
-                         {"messages", rung.messages}});
+                         {"messages", rung.messages ? Json(*rung.messages) : Json()}});
     }
     return {{"ok", true}, {"rungs", rungs}, {"not_seen", found.notes}};
 }
@@ -399,11 +404,11 @@ int send_or_park_selected(const WaitingOptions& options, bool park, std::ostream
 void print_rungs(const WaitingRungs& found, std::ostream& out) {
     Rows rows{{"work queue", "rung", "messages", "next due"}};
     for (const WaitingRung& rung : found.rungs) {
-        if (rung.messages == 0) continue;
+        if (rung.messages == 0U) continue;
         const bool shared = rung.rung.return_path == core::ReturnPath::headers;
         rows.push_back(
             {shared ? "(ladder " + core::safe_name(rung.rung.serves) + ")" : core::safe_name(rung.rung.serves),
-             core::safe_name(rung.queue), std::to_string(rung.messages),
+             core::safe_name(rung.queue), rung.messages ? std::to_string(*rung.messages) : "not known",
              "within " + core::format_duration(rung.rung.delay)});
     }
     if (rows.size() > 1) {

@@ -32,7 +32,7 @@ namespace retryd::commands {
 struct WaitingRung {
     std::string queue;
     core::ParsedRung rung;
-    std::size_t messages = 0;  // ready messages
+    std::optional<std::size_t> messages;  // ready messages; nothing if the broker would or could not say
 };
 
 struct WaitingRungs {
@@ -72,6 +72,7 @@ struct WaitingReport {
     std::set<std::string> notes = {};
     std::vector<std::string> not_seen = {};
     std::size_t done = 0;
+    bool all_counted = true;  // false: rungs of which it is not known whether messages wait there were left alone
 
     bool stopped() const;  // by the user, before the selected messages of every rung were reached
     bool ok() const;

@@ -110,6 +110,8 @@ constexpr Milliseconds idle_turn{200};
 /// How often the number of held messages is asked for.
 constexpr Milliseconds counted_every{1'000};
 constexpr Milliseconds counted_seldom{10'000};
+/// Where messages were known to be, a queue is empty if the broker has said so for that long: an election takes less.
+constexpr Milliseconds empty_after{30'000};
 /// Messages that are there for so long without a release were left behind.
 constexpr Milliseconds left_behind_after{30'000};
 constexpr Milliseconds first_release_backoff{1'000};
@@ -144,12 +146,13 @@ class ReleaseLoop::Worker {
     struct Sender {
         amqp::HeldSession::Lane* lane = nullptr;
         std::unique_ptr<relay::Release> release;
-        std::uint16_t prefetch = 0;       // the consumer's
-        core::SteadyTime counted_at{};    // when the count was last asked for
-        core::SteadyTime counted_zero{};  // when a count was asked for that found nothing ready
-        amqp::EmptyAnswers empty_answers{2};
-        core::SteadyTime not_before{};  // when the lane may be opened again
-        core::SteadyTime busy_at{};     // when something was last unacked or in flight here
+        std::uint16_t prefetch = 0;                   // the consumer's
+        core::SteadyTime counted_at{};                // when the count was last asked for
+        core::SteadyTime counted_zero{};              // when a count was asked for that found nothing ready
+        bool counting = false;                        // that is not answered yet
+        std::optional<core::SteadyTime> empty_since;  // since then the broker says so, and may be wrong
+        core::SteadyTime not_before{};                // when the lane may be opened again
+        core::SteadyTime busy_at{};                   // when something was last unacked or in flight here
         std::optional<core::SteadyTime> unattended_since;
         bool leaving = false;      // the lane is being closed: nothing more is sent on it
         bool identifying = false;  // a declaration that tells whose queue it is has been sent
@@ -237,36 +240,40 @@ class ReleaseLoop::Worker {
     void count(const HeldQueues::Queue& queue, Sender& sender, const core::Now& now) {
         const bool often =
             sender.lane != nullptr || queue.messages.value_or(1) > 0 || queue.outage.state() != Outage::State::none;
-        if (now.steady - sender.counted_at < (often ? counted_every : counted_seldom)) return;
+        if (sender.counting || now.steady - sender.counted_at < (often ? counted_every : counted_seldom)) return;
+        sender.counting = true;
         sender.counted_at = now.steady;
-        session_->carry_out(amqp::Declarer::CheckQueue{queue.held_queue},
-                            [this, work_queue = queue.work_queue, asked = now.steady,
-                             known = queue.messages.value_or(0)](const amqp::Declarer::Outcome& outcome) {
-                                if (outcome.unanswered) return;
-                                held_->visit(work_queue, [&](HeldQueues::Queue& counted) {
-                                    on_counted(counted, outcome, asked, known);
-                                });
-                            });
+        session_->carry_out(
+            amqp::Declarer::CheckQueue{queue.held_queue},
+            [this, work_queue = queue.work_queue, asked = now.steady](const amqp::Declarer::Outcome& outcome) {
+                senders_[work_queue].counting = false;
+                if (outcome.unanswered) return;
+                held_->visit(work_queue, [&](HeldQueues::Queue& counted) { on_counted(counted, outcome, asked); });
+            });
     }
 
-    /// `known`: so many were known of when it was asked. A 0 that may be none changes nothing: what is held would be
-    /// taken for sent home.
-    void on_counted(HeldQueues::Queue& queue, const amqp::Declarer::Outcome& outcome, core::SteadyTime asked,
-                    std::uint64_t known) {
+    void on_counted(HeldQueues::Queue& queue, const amqp::Declarer::Outcome& outcome, core::SteadyTime asked) {
         Sender& sender = senders_[queue.work_queue];
         const bool there = outcome.result == amqp::Declarer::Result::done;
-        const std::uint64_t messages = there ? outcome.counts.messages : 0;
-        const bool believed = !there || sender.empty_answers.believed(outcome.counts, system::steady_now() - asked);
-        const bool any_held_since = queue.messages.value_or(0) > known;
-        if (messages == 0 && (!believed || any_held_since)) {
-            if (sender.empty_answers.any()) sender.counted_at = {};  // again at once
-            return;
-        }
-        queue.messages = messages;
+        const bool says_empty = there && outcome.counts == amqp::QueueCounts{};
+        if (!says_empty) sender.empty_since.reset();
+        if (says_empty && !is_empty(queue, sender, asked)) return;
+        queue.messages = there ? outcome.counts.messages : 0;
         queue.on_the_way = on_the_way(sender);
-        if (sender.lane == nullptr) queue.stays = std::min(queue.stays, messages);
+        if (sender.lane == nullptr) queue.stays = std::min(queue.stays, *queue.messages);
         if (!there) queue.whose = Whose::unknown;  // a later queue of that name may be somebody else's
-        if (messages == 0) sender.counted_zero = asked;
+        if (*queue.messages == 0) sender.counted_zero = asked;
+    }
+
+    /// The broker names neither messages nor consumers: so it does of a queue that it cannot ask, or that has no leader
+    /// now (amqp::may_be_unasked). Taken for empty, what is held there would be given up: a reload that takes its entry
+    /// away would leave it where it is.
+    static bool is_empty(const HeldQueues::Queue& queue, Sender& sender, core::SteadyTime asked) {
+        if (sender.lane != nullptr) return false;  // our own consumer is missing
+        const core::SteadyTime answered = system::steady_now();
+        if (!sender.empty_since) sender.empty_since = asked;
+        if (answered - *sender.empty_since >= empty_after) return true;
+        return queue.messages ? *queue.messages == 0 : !amqp::may_be_unasked({}, answered - asked);
     }
 
     static std::uint64_t on_the_way(const Sender& sender) { return sender.release ? sender.release->not_home() : 0; }

@@ -345,12 +345,11 @@ std::optional<QueueState> Client::ask_for(const std::string& queue) {
 
 std::optional<QueueState> Client::look_at(const std::string& queue) {
     constexpr int most_times = 40;
-    amqp::EmptyAnswers answers{2};
     for (int asked = 1;; ++asked) {
         const core::SteadyTime begun = system::steady_now();
         const auto state = ask_for(queue);
         if (!state || asked >= most_times) return state;
-        if (answers.believed({state->messages, state->consumers}, system::steady_now() - begun)) return state;
+        if (!amqp::may_be_unasked({state->messages, state->consumers}, system::steady_now() - begun)) return state;
     }
 }
 

@@ -8,21 +8,27 @@
 namespace retryd::commands {
 namespace {
 
+/// Believes an empty queue after so many quick answers in a row.
 CheckedQueue check_queue(Broker& broker, const std::string& queue, int quick_zeros, int most_times_asked) {
-    amqp::EmptyAnswers answers{quick_zeros};
+    int in_a_row = 0;
     for (int asked = 1;; ++asked) {
         const core::SteadyTime begun = broker.now();
         auto there = broker.carry_out(amqp::Declarer::CheckQueue{queue});
-        if (there.result != amqp::Declarer::Result::done) return {std::move(there), true};
-        const bool believed = answers.believed(there.counts, broker.now() - begun);
+        const bool says_empty = there.result == amqp::Declarer::Result::done && there.counts == amqp::QueueCounts{};
+        if (!says_empty) return {std::move(there), true};
+        in_a_row = amqp::may_be_unasked(there.counts, broker.now() - begun) ? 0 : in_a_row + 1;
+        const bool believed = in_a_row >= quick_zeros;
         if (believed || asked >= most_times_asked) return {std::move(there), believed};
     }
 }
 
 }  // namespace
 
-CheckedQueue count_messages(Broker& broker, const std::string& queue) {
-    return check_queue(broker, queue, 1, 4);
+CheckedQueue QueueCounter::count(const std::string& queue) {
+    constexpr int most_asked_again = 3;
+    CheckedQueue counted = check_queue(broker_, queue, 1, not_asked_ < most_asked_again ? 4 : 1);
+    if (!counted.believed) ++not_asked_;
+    return counted;
 }
 
 CheckedQueue make_sure_of_messages(Broker& broker, const std::string& queue) {

@@ -1,4 +1,4 @@
-// How many messages lie in a queue, where a 0 decides something.
+// How many messages lie in queues, where a 0 counts for something.
 #pragma once
 
 #include <string>
@@ -10,17 +10,31 @@ namespace retryd::commands {
 
 struct CheckedQueue {
     amqp::Declarer::Outcome there;
-    /// False: the broker says 0, and it is not known whether that is so. Nothing may be done because of it.
+    /// False: the broker says 0 because it could not ask the queue (amqp::may_be_unasked).
     bool believed = true;
 };
 
-/// For what is shown. Asks again, for a second, while the broker is too busy to ask the queue (amqp::EmptyAnswers).
-CheckedQueue count_messages(Broker& broker, const std::string& queue);
+/// Counts for one command that shows what it finds. A queue that could not be asked is asked again, for a second; once
+/// some of them stay so, all others are asked once: a command does not take minutes because much is wrong.
+class QueueCounter {
+  public:
+    /// `broker` must outlive it.
+    explicit QueueCounter(Broker& broker) : broker_(broker) {}
+
+    CheckedQueue count(const std::string& queue);
+
+  private:
+    Broker& broker_;
+    int not_asked_ = 0;
+};
+
 /// Before something is done to a queue that is empty: the 0 has to come twice, and it is asked for longer.
 CheckedQueue make_sure_of_messages(Broker& broker, const std::string& queue);
 
 /// What a count that is not believed means, after the words `how many messages lie in …`.
 inline constexpr const char* not_counted_now =
-    " is not known: the broker is too busy to ask the queue, and says 0 meanwhile. Look again when it has less to do";
+    " is not known: RabbitMQ could not ask the queue in time, and says 0 meanwhile. It is too busy, or the queue has "
+    "no "
+    "leader, which rabbitmq-queues quorum_status tells. Look again later";
 
 }  // namespace retryd::commands

@@ -17,7 +17,7 @@ admin::DeskOutcome desk_waiting_list(DeskScene& scene) {
     admin::DeskOutcome outcome;
     outcome.ok = true;
     for (const WaitingRung& rung : list.found.rungs)
-        outcome.done += rung.messages;
+        outcome.done += rung.messages.value_or(0);
     outcome.result = telemetry::to_safe_json(json_of(list.found));
     return outcome;
 }
@@ -53,6 +53,7 @@ std::set<std::string> destinations_of(const std::string& run) {
 void merge(WaitingReport& into, WaitingReport&& more) {
     if (into.fault.empty()) into.fault = std::move(more.fault);
     into.done += more.done;
+    into.all_counted = into.all_counted && more.all_counted;
     for (WaitingResult& result : more.results)
         into.results.push_back(std::move(result));
     into.notes.merge(more.notes);

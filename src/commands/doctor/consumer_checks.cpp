@@ -20,7 +20,8 @@ constexpr const char* without_leader =
     "what lies in it stays there, and messages for it take a detour or are parked in the catch-all; nothing is lost";
 
 /// Of an error queue of which the broker names neither messages nor consumers, as it does of one without a leader.
-void check_leader(Checkup& checkup, const std::string& queue) {
+/// `asked`: false where it may be too busy to ask it.
+void check_leader(Checkup& checkup, const std::string& queue, bool asked) {
     std::optional<bool> leaderless;
     checkup.ask_management([&] {
         for (const http::ListedQueue& each : checkup.management->queues_with_leaders())
@@ -29,6 +30,11 @@ void check_leader(Checkup& checkup, const std::string& queue) {
     const std::string error_queue = "the error queue " + core::quoted(queue);
     if (leaderless == true)
         return checkup.add(FindingCode::no_leader, error_queue + " has no leader now", {.name = queue});
+    if (!asked)
+        return checkup.cannot_tell(
+            "whether " + error_queue +
+            " is consumed: RabbitMQ could not ask it in time. It is too busy, or the queue has no "
+            "leader, which rabbitmq-queues quorum_status tells. Look again later");
     if (leaderless == false)
         return checkup.add(FindingCode::no_consumer, "nobody consumes " + error_queue + "; 0 messages wait there",
                            {.name = queue});
@@ -45,12 +51,9 @@ void check_leader(Checkup& checkup, const std::string& queue) {
 void check_error_queue_consumer(Checkup& checkup) {
     if (checkup.daemon != nullptr && !checkup.daemon->ready) return;
     const std::string& queue = checkup.settings.policy.error_queue;
-    const auto [checked, believed] = count_messages(checkup.broker, queue);
+    const auto [checked, believed] = QueueCounter(checkup.broker).count(queue);
     if (checked.result != Declarer::Result::done || checked.counts.consumers > 0) return;
-    if (!believed)
-        return checkup.cannot_tell("whether the error queue " + core::quoted(queue) +
-                                   " is consumed: the broker is too busy to ask it. Look again when it has less to do");
-    if (checked.counts.messages == 0) return check_leader(checkup, queue);
+    if (checked.counts.messages == 0) return check_leader(checkup, queue, believed);
     const std::string waiting = counted(checked.counts.messages, "message waits", "messages wait");
     checkup.add(FindingCode::no_consumer,
                 "nobody consumes the error queue " + core::quoted(queue) + "; " + waiting + " there", {.name = queue});

@@ -1,6 +1,7 @@
 #include "commands/plan/prune.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "commands/common/checked_queue.h"
@@ -20,6 +21,8 @@ using Result = Declarer::Result;
 constexpr core::Milliseconds between_readings{11'000};
 
 constexpr const char* not_counted = "the broker has not counted its messages yet; prune again in a minute";
+constexpr const char* lacks_leader =
+    "it has no leader now, and so nobody knows what lies in it; start the nodes that are away, then prune again";
 constexpr const char* just_emptied = "it was not empty, or not counted, a moment ago; prune again in a minute";
 
 std::string has_messages(std::int64_t count) {
@@ -75,8 +78,14 @@ class Pruner {
   private:
     Reading read() {
         Reading reading;
-        for (LeftOver& rung : left_over_among(broker_.management()->queues(), policy_)) {
-            if (!rung.messages) {
+        const std::vector<http::ListedQueue> queues = broker_.management()->queues_with_leaders();
+        std::set<std::string> leaderless;
+        for (const http::ListedQueue& queue : queues)
+            if (queue.leaderless) leaderless.insert(queue.name);
+        for (LeftOver& rung : left_over_among(queues, policy_)) {
+            if (leaderless.contains(rung.queue)) {
+                reading.kept.push_back({rung.queue, lacks_leader});
+            } else if (!rung.messages) {
                 reading.kept.push_back({rung.queue, not_counted});
             } else if (*rung.messages > 0) {
                 reading.kept.push_back({rung.queue, has_messages(*rung.messages)});

@@ -73,9 +73,10 @@ class StatusCollector {
                          admin::folded(report_.leaderless, most_named) +
                          ". Start the nodes that are away (rabbitmq-queues quorum_status NAME)");
         }
-        if (!too_busy_.empty()) {
-            add_not_seen("how many messages some queues have, for the broker is too busy to ask them: " +
-                         admin::folded(too_busy_, most_named) + ". Look again when it has less to do");
+        if (!not_asked_.empty()) {
+            add_not_seen("how many messages some queues have, for RabbitMQ could not ask them in time: " +
+                         admin::folded(not_asked_, most_named) +
+                         ". It is too busy, or they have no leader (rabbitmq-queues quorum_status NAME)");
         }
         if (!refusal_.empty())
             add_not_seen("how many messages some queues have; the broker's first refusal: " + refusal_);
@@ -229,8 +230,8 @@ class StatusCollector {
     /// one without its node that it is not there.
     Counted count(const std::string& queue) {
         const bool leaderless = listed_leaderless_.contains(queue);
-        const auto [answer, believed] = leaderless ? CheckedQueue{broker_.carry_out(amqp::Declarer::CheckQueue{queue})}
-                                                   : count_messages(broker_, queue);
+        const auto [answer, believed] =
+            leaderless ? CheckedQueue{broker_.carry_out(amqp::Declarer::CheckQueue{queue})} : counter_.count(queue);
         const bool refused = answer.result == amqp::Declarer::Result::refused;
         if (refused && refusal_.empty()) refusal_ = answer.text;
         if (refused) return {std::nullopt, true};
@@ -241,7 +242,7 @@ class StatusCollector {
         }
         if (answer.result != amqp::Declarer::Result::done) return {};
         if (!believed) {
-            too_busy_.push_back(queue);
+            not_asked_.push_back(queue);
             return {std::nullopt, true};
         }
         return {answer.counts.messages, false, answer.counts.consumers};
@@ -260,8 +261,9 @@ class StatusCollector {
     Broker& broker_;
     const core::Policy& policy_;
     const core::BrokerFeatures features_;
-    std::string refusal_;                // the first one
-    std::vector<std::string> too_busy_;  // queues
+    QueueCounter counter_{broker_};
+    std::string refusal_;                 // the first one
+    std::vector<std::string> not_asked_;  // queues
     std::vector<std::string> listed_;
     std::set<std::string> listed_leaderless_;
     std::string no_list_;  // why the queues could not be listed

@@ -136,7 +136,7 @@ TEST_CASE("prune: what AMQP finds in a rung at the last moment keeps it") {
                                                {"email.retry.9s", "no"}});
 }
 
-TEST_CASE("prune: a rung that the broker calls empty because it is too busy to ask it stays") {
+TEST_CASE("prune: a rung that RabbitMQ calls empty because it could not ask it stays") {
     Fixture f;
     f.broker.api.queue_lists = {{rung("9s", 9000, 0)}};
     f.broker.before_answer = [&](const std::string& step) {
@@ -146,7 +146,18 @@ TEST_CASE("prune: a rung that the broker calls empty because it is too busy to a
     CHECK(result.deleted.empty());
     CHECK_FALSE(f.deleted_any());
     REQUIRE(result.kept.size() == 1);
-    CHECK(result.kept.front().why.starts_with("how many messages lie in it is not known: the broker is too busy"));
+    CHECK(result.kept.front().why.starts_with("how many messages lie in it is not known: RabbitMQ could not ask"));
+}
+
+TEST_CASE("prune: a rung without a leader stays, although it counts as empty each time") {
+    Fixture f;
+    http::ListedQueue leaderless = rung("9s", 9000, 0);
+    leaderless.leaderless = true;
+    f.broker.api.queue_lists = {{rung("9s", 9000, 0)}, {leaderless}};
+    const PruneResult result = f.prune();
+    CHECK_FALSE(f.deleted_any());
+    REQUIRE(result.kept.size() == 1);
+    CHECK(result.kept.front().why.starts_with("it has no leader now"));
 }
 
 TEST_CASE("prune: the exchange of a shared rung goes after its queue, and stays where something is bound to it") {

@@ -192,7 +192,7 @@ TEST_CASE("status: dead letters on their way are not held, unless their work que
     CHECK(collect_status(broker, policy_of({email}), no_daemon).held.size() == 1);
 }
 
-TEST_CASE("status: what the broker is too busy to count is not 0, and it is asked a few times") {
+TEST_CASE("status: what RabbitMQ could not ask in time is not 0, and it is asked a few times") {
     FakeBroker broker;
     broker.has_management = false;
     broker.before_answer = [&](const std::string& step) {
@@ -202,9 +202,24 @@ TEST_CASE("status: what the broker is too busy to count is not 0, and it is aske
     CHECK(depths_of(status) == Lines{"email.retry.5s=?", "email.retry.1m=0", "email.parked=0"});
     CHECK(status.queues.front().rungs.front().unknown);
     CHECK(std::count(broker.asked.begin(), broker.asked.end(), "check queue email.retry.5s") == 4);
-    CHECK(std::count(status.not_seen.begin(), status.not_seen.end(),
-                     "how many messages some queues have, for the broker is too busy to ask them: email.retry.5s. Look "
-                     "again when it has less to do") == 1);
+    CHECK(
+        std::count(status.not_seen.begin(), status.not_seen.end(),
+                   "how many messages some queues have, for RabbitMQ could not ask them in time: email.retry.5s. It is "
+                   "too busy, or they have no leader (rabbitmq-queues quorum_status NAME)") == 1);
+}
+
+TEST_CASE("status: where many queues cannot be asked it is not held up by each of them") {
+    FakeBroker broker;
+    broker.has_management = false;
+    broker.before_answer = [&](const std::string&) { broker.time += 250ms; };
+    const StatusReport status = collect_status(broker, policy_of({email, entry_of("b", own), entry_of("c", own)}), {});
+    CHECK(depths_of(status).size() == 9);
+    const auto times = [&](const std::string& queue) {
+        return std::count(broker.asked.begin(), broker.asked.end(), "check queue " + queue);
+    };
+    CHECK(times("errors") == 4);
+    CHECK(times("email.retry.1m") == 1);
+    CHECK(times("c.parked") == 1);
 }
 
 TEST_CASE("status: the rung for high priorities counts as the same rung, where there is one") {
