@@ -120,7 +120,7 @@ TEST_CASE("a reload that takes the entry away: what is held goes home, and what 
     s.stop();
 }
 
-TEST_CASE("a reload takes the entry away while the broker cannot ask the queue of held messages: they go home later",
+TEST_CASE("a reload takes the entry away while the held messages cannot be counted: they go home later",
           "[one-version]") {
     TakenAwayScene s;
     SECTION("it hangs") {

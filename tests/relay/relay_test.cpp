@@ -375,7 +375,7 @@ TEST_CASE("the first message for a rung that somebody has deleted, and that cann
     CHECK(f.lying_in("email.retry.5s") == 1);
 }
 
-TEST_CASE("a rung that was there before the connection was lost, and cannot be made again: a detour, and no parking") {
+TEST_CASE("a rung that was there on the last connection, and cannot be made again: a detour, and no parking") {
     Fixture before;
     before.answer_declares();
     SECTION("somebody has deleted it in between") {}
