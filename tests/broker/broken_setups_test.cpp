@@ -30,7 +30,7 @@ struct Setup : Scenario {
     /// Starts the daemon, which declares the rest beside its work, and has one message parked.
     void make() {
         start();
-        REQUIRE(await([&] { return exists("retryd.detour.5m"); }));
+        await_declared();
         client.publish("", work, {.body = "m"});
         Worker worker(work);
         worker.reject(worker.receive());

@@ -26,19 +26,18 @@ struct DelayedRetry : Scenario {
         last = worker.receive();
     }
 
-    /// How long it took to come again.
-    milliseconds come_again() {
+    /// How long it took to come again, counted from before the broker can know: never less than the broker waited.
+    milliseconds after_reject() {
         const auto begin = Clock::now();
+        worker.client.reject(last.tag, true);
         last = worker.receive();
         return since(begin);
     }
-    milliseconds after_reject() {
-        worker.client.reject(last.tag, true);
-        return come_again();
-    }
     milliseconds after_nack() {
+        const auto begin = Clock::now();
         worker.client.nack(last.tag, true);
-        return come_again();
+        last = worker.receive();
+        return since(begin);
     }
 
     std::string dead;
@@ -62,7 +61,8 @@ TEST_CASE("RabbitMQ 4.3's delayed retry: basic.nack with requeue is no attempt, 
     for (int again = 0; again < 3; ++again)
         s.after_nack();
     milliseconds shortest = patience;
-    for (int again = 0; again < 3; ++again)
+    // One that is quick tells: a busy machine makes any of them late.
+    for (int again = 0; again < 20 && shortest >= 3 * least; ++again)
         shortest = std::min(shortest, s.after_nack());
     CHECK(shortest < 3 * least);
 }

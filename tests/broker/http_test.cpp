@@ -1,4 +1,5 @@
 // What the daemon serves over HTTP: metrics, readiness, health, status.
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <thread>
@@ -59,11 +60,14 @@ struct WatchedBehindRelay : Watched {
 TEST_CASE("metrics are right as soon as messages went by, and tell how many wait where", "[3.8][one-version]") {
     Watched s;
     s.start();
+    s.await_declared();
     s.fail(s.work, 3, 2);
     CHECK(s.served.await_metric(s.messages_total("retried", "rejected"), 6));
     CHECK(s.served.metric("retryd_retries_total{queue=\"" + s.work + "\",delay=\"100ms\"}") == 3);
     CHECK(s.served.metric("retryd_retries_total{queue=\"" + s.work + "\",delay=\"1h\"}") == 3);
-    CHECK(s.served.metric("retryd_confirm_seconds_count") == 6);
+    // A busy broker may have been too slow for one of them: to put it on a detour is confirmed as well.
+    const double detours = s.served.metric("retryd_detoured_total{queue=\"" + s.work + "\"}");
+    CHECK(s.served.metric("retryd_confirm_seconds_count") == 6 + std::max(0.0, detours));
     CHECK(s.served.metric("retryd_connected") == 1);
     CHECK(s.served.await_metric(s.depth_of(s.rung(s.work, "1h"), R"(role="rung",delay="1h")"), 3));
     CHECK(s.served.await_metric(s.depth_of(s.config.error_queue, R"(role="errors")"), 0));

@@ -76,9 +76,10 @@ TEST_CASE("a message that grows too old between its retries is parked instead of
           "[one-version]") {
     Scenario s;
     const std::string work = s.work_queue("work");
-    s.retry(work, {"2s200ms", "30s"});  // stamps are whole seconds: within 2.2 s at least two of them pass
-    s.entry().max_age = "1s";
+    s.retry(work, {"4s200ms", "30s"});  // stamps are whole seconds: within 4.2 s at least four of them pass
+    s.entry().max_age = "3s";           // a busy machine may take some seconds for the first failure
     s.start();
+    s.await_declared();
     Worker worker(work);
     s.client.publish("", work, {.body = "x"});
     worker.reject(worker.receive());

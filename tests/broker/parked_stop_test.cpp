@@ -139,7 +139,8 @@ TEST_CASE("SIGINT ends a replay in order: what was sent is settled, nothing is t
           "[one-version]") {
     ParkedScene s;
     s.park(300);
-    const auto replay = s.start_parked({"replay", "--header", "third=yes", "--rate", "50"});
+    // So few a second that on a busy machine, too, some are left when it gets the signal.
+    const auto replay = s.start_parked({"replay", "--header", "third=yes", "--rate", "10"});
     REQUIRE(await([&] { return s.depth(s.work) >= 10; }, patience, milliseconds(5)));
     replay->signal(SIGINT);
     CHECK(replay->wait(patience) == 1);
@@ -174,7 +175,7 @@ TEST_CASE("SIGINT ends a replay in time although the broker takes no messages, a
 
 TEST_CASE("1,000 parked, kill -9 again and again: none lost, the unselected in order", "[slow][one-version]") {
     ParkedScene s;
-    CHECK(kill_until_all_are_back(s, 1'000, "200", 33) == bodies(1'000, false));
+    CHECK(kill_until_all_are_back(s, 1'000, "50", 33) == bodies(1'000, false));
 }
 
 // That is more than one consumer of a replay holds: what two of them held may change places (docs/parked.md).

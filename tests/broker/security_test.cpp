@@ -160,9 +160,10 @@ TEST_CASE("security: parked by the producer's routing key, nothing goes where th
 TEST_CASE("security: a first death in the future, forged in any way, keeps no message younger than max_age",
           "[one-version]") {
     Attacked s;
-    s.retry(s.own, {"2s200ms", "30s"});  // stamps are whole seconds
-    s.entry().max_age = "1s";
+    s.retry(s.own, {"4s200ms", "30s"});  // stamps are whole seconds
+    s.entry().max_age = "3s";            // a busy machine may take some seconds for the first failure
     s.start();
+    s.await_declared();
     Worker worker(s.own);
     for (const bool with_death : {false, true}) {
         CAPTURE(with_death);

@@ -13,9 +13,9 @@ namespace {
 
 struct Verdicts : Scenario {
     Verdicts() : heard(quorum_work_queue("heard")), unheard(quorum_work_queue("unheard")) {
-        retry(heard, {"50ms", "2s"});
+        retry(heard, {"50ms", "5s"});
         entry().verdict = true;
-        retry(unheard, {"50ms", "2s"});
+        retry(unheard, {"50ms", "5s"});
         start();
     }
 
@@ -36,7 +36,7 @@ TEST_CASE("a consumer of AMQP 1.0 says how long to wait, and what it has said is
     s.client.publish("", s.heard, {.body = "later", .headers = {{"kept", longstr("yes")}}});
     amqp10::take_and_give_up(
         s.heard, {{"x-opt-retry-after", amqp10::ulong(1)}, {"x-opt-retry-reason", amqp10::text("rate limited")}});
-    CHECK(s.await_depth(s.rung(s.heard, "2s"), 1));
+    CHECK(s.await_depth(s.rung(s.heard, "5s"), 1));
     Worker worker(s.heard);
     const Received back = worker.receive();
     CHECK(back.body == "later");

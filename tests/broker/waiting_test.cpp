@@ -1,4 +1,5 @@
 // `retryd waiting`: what is on rungs goes home now or is parked, whether its time is over meanwhile or not.
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <map>
@@ -21,8 +22,11 @@ struct WaitingScene : Scenario {
     explicit WaitingScene(const std::string& delay = "1h") : work(quorum_work_queue("work")), rung_(rung(work, delay)) {
         retry(work, {delay});
     }
-    /// Messages with the bodies 0, 1, 2 … fail once; the header `odd` is on every second.
+    /// Messages with the bodies 0, 1, 2 … fail once; the header `odd` is on every second. They are on the rung then, in
+    /// their order: so few at a time that it takes them all at once, however slow it is (TargetFlow::first_window), and
+    /// not before it is declared. What it does not take would come later, by a detour.
     void fail(int messages) {
+        await_declared();
         Worker worker(work, 500);
         for (int i = 0; i < messages; ++i) {
             client.send("", work,
@@ -31,8 +35,13 @@ struct WaitingScene : Scenario {
                          .properties = {.delivery_mode = 2}});
         }
         client.await_confirms();
-        for (int i = 0; i < messages; ++i)
-            worker.reject(worker.receive());
+        for (int done = 0; done < messages;) {
+            const int some = std::min(4, messages - done);
+            for (int i = 0; i < some; ++i)
+                worker.reject(worker.receive());
+            done += some;
+            REQUIRE(await_depth(rung_, static_cast<std::uint32_t>(done)));
+        }
     }
     CommandResult waiting(const std::string& arguments) {
         std::ofstream(folder_.file("retryd.yaml")) << config.yaml();

@@ -292,12 +292,12 @@ TEST_CASE("x_death: keep: a work queue that is gone when its message comes home 
 }
 
 TEST_CASE("x_death: keep can be set and taken away while messages wait, and none loses its attempts", "[one-version]") {
-    Kept s(false);
+    Kept s(false, "quorum", "4s");  // it must still wait when the reload comes
     Worker worker(s.work);
     s.publish("payload");
     worker.reject(worker.receive());
     worker.reject(worker.receive());
-    REQUIRE(s.await_depth(s.rung(s.work, "1s") + ".x-death", 1));
+    REQUIRE(s.await_depth(s.rung(s.work, "4s") + ".x-death", 1));
     s.entry().x_death = "remove";
     s.reload();
     REQUIRE(s.daemon.await_log("in force from the next message on"));

@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "amqp/amqp10/receiver.h"
+#include "support/await.h"
 #include "support/environment.h"
 
 namespace retryd::test {
@@ -24,17 +25,22 @@ std::string number(std::uint64_t value) {
     return text;
 }
 
+constexpr seconds longest_for_an_answer{20};
+/// It may be published while one waits for it, and to whoever does that on a busy machine this takes a while.
+constexpr seconds longest_for_a_message{60};
+
 /// A TCP connection to the port of the broker under test; each protocol listens on an address of its own
-/// (scripts/lib/node-files.sh).
+/// (scripts/lib/node-files.sh). `longest`: so long it waits for what is to be read.
 class Stream {
   public:
-    explicit Stream(const char* host) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    explicit Stream(const char* host, seconds longest = longest_for_an_answer)
+        : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         sockaddr_in to{};
         to.sin_family = AF_INET;
         to.sin_port = htons(broker_address().port);
         inet_pton(AF_INET, host, &to.sin_addr);
-        const timeval patience{20, 0};
-        setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+        const timeval timeout{longest.count(), 0};
+        setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
         if (connect(fd_, reinterpret_cast<const sockaddr*>(&to), sizeof(to)) != 0)
             throw std::runtime_error(std::string{"nobody listens on "} + host);
     }
@@ -126,7 +132,7 @@ namespace {
 
 class Session {
   public:
-    Session() : stream_(broker_address().host.c_str()) {
+    explicit Session(seconds longest = longest_for_an_answer) : stream_(broker_address().host.c_str(), longest) {
         const Address& broker = broker_address();
         const std::string host = text("vhost:" + vhost());
         greet(3);
@@ -256,14 +262,15 @@ std::string map_section(std::uint8_t code, const Fields& fields) {
 }
 
 std::string take_and_reject(const std::string& queue) {
-    return Session().take("/queues/" + queue, list(0x25, {}));
+    return Session(longest_for_a_message).take("/queues/" + queue, list(0x25, {}));
 }
 std::string take_and_accept(const std::string& queue) {
-    return Session().take("/queues/" + queue, list(0x24, {}));
+    return Session(longest_for_a_message).take("/queues/" + queue, list(0x24, {}));
 }
 
 void take_and_give_up(const std::string& queue, const Fields& annotations) {
-    Session().take("/queues/" + queue, list(0x27, {boolean(false), boolean(true), plain_map(annotations, true)}));
+    Session(longest_for_a_message)
+        .take("/queues/" + queue, list(0x27, {boolean(false), boolean(true), plain_map(annotations, true)}));
 }
 
 void publish_encoded(const std::string& queue, const std::string& message) {
@@ -309,11 +316,13 @@ std::string read_mqtt(const Stream& stream, char type) {
 void publish_mqtt(std::uint8_t level, const std::string& topic, const std::string& properties,
                   const std::string& body) {
     constexpr std::uint8_t refusals = 0x80;
+    // The broker ends an earlier connection with the same id, some versions in any vhost: that of a test beside this.
+    const std::string client_id = "retryd-" + vhost();
     const Address& broker = broker_address();
     const std::string none = level < 5 ? "" : number<1>(0);
     const Stream stream("127.0.0.2");
     stream.write(mqtt_packet(0x10, mqtt_text("MQTT") + number<1>(level) + number<1>(0xc2) + number<2>(60) + none +
-                                       mqtt_text("retryd-tests") + mqtt_text(vhost() + ":" + broker.user) +
+                                       mqtt_text(client_id) + mqtt_text(vhost() + ":" + broker.user) +
                                        mqtt_text(broker.password)));
     if (read_mqtt(stream, '\x20').at(1) != 0) throw std::runtime_error("MQTT: refused");
     stream.write(mqtt_packet(0x32, mqtt_text(topic) + number<2>(1) + properties + body));  // QoS 1
