@@ -176,9 +176,10 @@ class SendOrPark {
         if (!report_.fault.empty()) return std::move(report_);
         for (const WaitingRung& rung : scene_.found.rungs) {
             const bool enough = scene_.options.first && report_.done >= *scene_.options.first;
+            if (enough) break;
             if (!rung.messages) report_.all_counted = false;
             const std::size_t messages = rung.messages.value_or(0);
-            if (enough || messages == 0) continue;
+            if (messages == 0) continue;
             WaitingResult& result = report_.results.emplace_back(WaitingResult{rung.queue, messages, 0, {}});
             const std::set<std::string> work_queues = work_queues_on(rung, result);
             result.run.end = stop_.pending() ? WaitingEnd::interrupted : WaitingEnd::all;

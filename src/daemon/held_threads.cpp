@@ -185,6 +185,8 @@ class ReleaseLoop::Worker {
         amqp::HeldSession session(target.endpoint, target.settings->broker, connection_closing_steps_);
         session_ = &session;
         features_ = core::features_of(session.version());
+        for (const std::string& work_queue : held_->names())
+            held_->visit(work_queue, ready_again);  // the last session's
         while (state_->is_current(target)) {
             const core::Now now = system::now();
             session.turn(now);
@@ -276,6 +278,11 @@ class ReleaseLoop::Worker {
         return queue.messages ? *queue.messages == 0 : !amqp::may_be_unasked({}, answered - asked);
     }
 
+    static void ready_again(HeldQueues::Queue& queue) {
+        if (queue.messages) *queue.messages += queue.on_the_way;
+        queue.on_the_way = 0;
+    }
+
     static std::uint64_t on_the_way(const Sender& sender) { return sender.release ? sender.release->not_home() : 0; }
 
     // ── Whose it is ──
@@ -355,7 +362,7 @@ class ReleaseLoop::Worker {
     /// Notes held messages without a known outage: left by an earlier run, or by another daemon that has ended.
     void note_unattended(HeldQueues::Queue& queue, Sender& sender, const core::Now& now) {
         const bool unattended = queue.outage.state() == Outage::State::none && any_lies_there(queue, sender) &&
-                                (sender.lane == nullptr || may_be_anothers(queue));
+                                (sender.lane == nullptr || may_be_anothers(queue)) && !sender.empty_since;
         if (!unattended) {
             sender.unattended_since.reset();
             if (queue.messages) queue.start_content_known = true;
@@ -404,7 +411,7 @@ class ReleaseLoop::Worker {
         if (sender.leaving) {
             sender.release->on_tick(now);
             if (!sender.release->settled() || !sender.lane->acks_are_through(now.steady)) return;
-            close(sender, now);
+            close(queue, sender, now);
         }
         const bool any = queue.messages.value_or(0) > 0;
         if (sender.lane != nullptr || wanted == 0 || !any || now.steady < sender.not_before) return;
@@ -431,7 +438,7 @@ class ReleaseLoop::Worker {
             return;
         }
         sender.not_before = now.steady + lane_again_after;
-        close(sender, now);
+        close(queue, sender, now);
     }
 
     static void note_what_stays(HeldQueues::Queue& queue, const Sender& sender) {
@@ -443,8 +450,11 @@ class ReleaseLoop::Worker {
                        "with a consumer of your own"};
     }
 
-    /// What was unacked here becomes ready again; a count that was asked for before that is useless.
-    void close(Sender& sender, const core::Now& now) {
+    /// What was unacked here becomes ready again, and is counted as that until the broker says so: else a queue that
+    /// cannot be asked just then would count as empty. A count that was asked for before is useless.
+    void close(HeldQueues::Queue& queue, Sender& sender, const core::Now& now) {
+        queue.on_the_way = sender.release->not_home();
+        ready_again(queue);
         session_->close(*std::exchange(sender.lane, nullptr));
         sender.release.reset();
         sender.prefetch = 0;

@@ -51,9 +51,7 @@ void strike_in_each_phase(HeldScene& s, const std::function<void()>& strike) {
 
 /// The broker calls the queue of held messages empty meanwhile.
 struct TakenAwayScene : HeldScene {
-    static constexpr int held = 3;
-
-    TakenAwayScene() : served(daemon), shown("retryd_held_messages{queue=\"" + work + "\"}") {
+    explicit TakenAwayScene(int held) : served(daemon), shown("retryd_held_messages{queue=\"" + work + "\"}") {
         config.http = "127.0.0.1:0";
         config.management_url = management_url();
         retry(work_queue("other"), {"1s"});
@@ -61,9 +59,12 @@ struct TakenAwayScene : HeldScene {
         fill(held);
         REQUIRE(served.await_metric(shown, held));
     }
+    /// The broker is asked every second how many there are.
+    bool given_up() {
+        return await([&] { return served.metric(shown) == 0 || daemon.lines_with({"is held any more"}) > 0; },
+                     seconds(4));
+    }
     void take_entry_away() {
-        const bool given_up = served.await_metric(shown, 0, seconds(3));  // asked for every second
-        CHECK_FALSE(given_up);
         config.entries.erase(config.entries.begin());
         reload_and_await();
     }
@@ -122,17 +123,43 @@ TEST_CASE("a reload that takes the entry away: what is held goes home, and what 
 
 TEST_CASE("a reload takes the entry away while the held messages cannot be counted: they go home later",
           "[one-version]") {
-    TakenAwayScene s;
-    SECTION("it hangs") {
+    TakenAwayScene s(3);
+    SECTION("their queue hangs") {
         HangingQueue hang(held_of(s.work));
+        CHECK_FALSE(s.given_up());
         s.take_entry_away();
     }
-    SECTION("it has no leader") {
+    SECTION("their queue has no leader") {
         LeaderlessQueue leaderless(held_of(s.work));
+        CHECK_FALSE(s.given_up());
         s.take_entry_away();
     }
     Worker worker(s.work);
-    s.take_home(worker, TakenAwayScene::held);
+    s.take_home(worker, 3);
+    CHECK(s.daemon.await_log("is held any more"));
+    s.stop();
+}
+
+TEST_CASE("a reload takes the entry away while all are on their way home and their queue has no leader: none stays",
+          "[one-version]") {
+    constexpr int messages = 20;
+    TakenAwayScene s(messages);
+    EntrySpec& entry = s.config.entries.front();
+    entry.outage = "{of: 1000, within: 5s, probe: 1s, release: 1/s}";
+    entry.hold = false;
+    s.reload_and_await();
+    const auto counted_on_their_way = [&] {
+        const double held = s.served.metric(s.shown);
+        return held > 0 && held < messages;
+    };
+    REQUIRE(await(counted_on_their_way));
+    {
+        LeaderlessQueue leaderless(held_of(s.work));
+        s.take_entry_away();
+        CHECK_FALSE(s.given_up());
+    }
+    Worker worker(s.work);
+    s.take_home(worker, messages);
     CHECK(s.daemon.await_log("is held any more"));
     s.stop();
 }

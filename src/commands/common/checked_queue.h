@@ -34,7 +34,6 @@ CheckedQueue make_sure_of_messages(Broker& broker, const std::string& queue);
 /// What a count that is not believed means, after the words `how many messages lie in …`.
 inline constexpr const char* not_counted_now =
     " is not known: RabbitMQ could not ask the queue in time, and says 0 meanwhile. It is too busy, or the queue has "
-    "no "
-    "leader, which rabbitmq-queues quorum_status tells. Look again later";
+    "no leader, which rabbitmq-queues quorum_status tells. Look again later";
 
 }  // namespace retryd::commands

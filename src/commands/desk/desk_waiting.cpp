@@ -1,6 +1,7 @@
 // Messages that wait on rungs: the list, send, park; and undo of a replay, which parks again what it sent and has
 // failed.
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -57,7 +58,10 @@ void merge(WaitingReport& into, WaitingReport&& more) {
     for (WaitingResult& result : more.results)
         into.results.push_back(std::move(result));
     into.notes.merge(more.notes);
-    into.not_seen = std::move(more.not_seen);
+    for (std::string& note : more.not_seen) {
+        const bool known = std::find(into.not_seen.begin(), into.not_seen.end(), note) != into.not_seen.end();
+        if (!known) into.not_seen.push_back(std::move(note));
+    }
 }
 
 }  // namespace

@@ -74,7 +74,9 @@ async function askUndo(run) {
     const result = await look('parked/undo', {run: run.id, dry_run: true, ...(queue.value ? {queue: queue.value} : {})});
     // A dry run has done nothing: what it would take back is what it selected.
     const waiting = sum((result.rungs ?? []).map(rung => rung.selected));
-    say(found, waiting ? counted(waiting, 'message waits', 'messages wait') + ' on a rung and can be taken back.' : 'Nothing of it waits on a rung: there is nothing to take back.');
+    const unseen = result.ok ? [] : result.not_seen ?? [];
+    const nothing = unseen.length ? 'It is not known whether anything of it waits on a rung: ' : 'Nothing of it waits on a rung: there is nothing to take back.';
+    say(found, (waiting ? counted(waiting, 'message waits', 'messages wait') + ' on a rung and can be taken back. ' : nothing) + unseen.map(plain).join('; '));
     go.disabled = !waiting;
   } catch (error) {
     say(found, plain(error.message));

@@ -220,12 +220,12 @@ async function viewList(parameters, told) {
 async function viewWaiting(parameters, told) {
   const queue = parameters.get('queue');
   const result = await look('waiting/list', queue ? {queue} : {}, told);
-  const rungs = (result.rungs ?? []).filter(rung => rung.messages);
+  const rungs = (result.rungs ?? []).filter(rung => rung.messages !== 0);  // null: not known
   const heads = [['Rung'], ['Of'], ['Delay', true], ['Messages', true], ['']];
   const rows = rungs.map(rung => {
     const name = named(rung.rung);
     return {cells: [make('span', {class: 'name'}, name), make('span', {class: 'name'}, rung.work_queue !== undefined ? named(rung.work_queue) : 'ladder ' + named(rung.ladder)), span(rung.delay_ms), number(rung.messages),
-      make('div', {class: 'actions'}, button('Send home …', () => askWaiting(rung, 'send'), '', 'Send home: ' + name), button('Park …', () => askWaiting(rung, 'park'), '', 'Park: ' + name))]};
+      rung.messages === null ? '' : make('div', {class: 'actions'}, button('Send home …', () => askWaiting(rung, 'send'), '', 'Send home: ' + name), button('Park …', () => askWaiting(rung, 'park'), '', 'Park: ' + name))]};
   });
   const list = make('ul', {class: 'held'});
   showHeldIn(list);
