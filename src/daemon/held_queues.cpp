@@ -199,7 +199,7 @@ void HeldQueues::lose_entry(Queue& queue, const core::Now& now) {
     if (queue.whose == Whose::ours) queue.whose = Whose::ours_where_proven;
     queue.outage.adopt(std::nullopt, now);
     queue.outage.by_hand(false, now);
-    const bool some = queue.messages.value_or(0) > 0 && queue.whose != Whose::not_ours;
+    const bool some = queue.not_home().value_or(0) > 0 && queue.whose != Whose::not_ours;
     if (with_this_reload && some) queue.outage.found_held(false, now);
 }
 

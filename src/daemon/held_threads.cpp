@@ -256,6 +256,7 @@ class ReleaseLoop::Worker {
 
     void on_counted(HeldQueues::Queue& queue, const amqp::Declarer::Outcome& outcome, core::SteadyTime asked) {
         Sender& sender = senders_[queue.work_queue];
+        if (sender.lane == nullptr && asked <= sender.busy_at) return;  // before the lane was closed
         const bool there = outcome.result == amqp::Declarer::Result::done;
         const bool says_empty = there && outcome.counts == amqp::QueueCounts{};
         if (!says_empty) sender.empty_since.reset();
@@ -362,12 +363,13 @@ class ReleaseLoop::Worker {
     /// Notes held messages without a known outage: left by an earlier run, or by another daemon that has ended.
     void note_unattended(HeldQueues::Queue& queue, Sender& sender, const core::Now& now) {
         const bool unattended = queue.outage.state() == Outage::State::none && any_lies_there(queue, sender) &&
-                                (sender.lane == nullptr || may_be_anothers(queue)) && !sender.empty_since;
+                                (sender.lane == nullptr || may_be_anothers(queue));
         if (!unattended) {
             sender.unattended_since.reset();
             if (queue.messages) queue.start_content_known = true;
             return;
         }
+        if (sender.empty_since) return;  // perhaps there are none any more
         if (queue.whose == Whose::unknown || queue.whose == Whose::not_ours) return;
         if (may_be_anothers(queue) && !(sender.release && sender.release->any_proven())) return;
         if (!sender.unattended_since) sender.unattended_since = now.steady;

@@ -142,7 +142,7 @@ TEST_CASE("a reload takes the entry away while the held messages cannot be count
 
 TEST_CASE("a reload takes the entry away while all are on their way home and their queue has no leader: none stays",
           "[one-version]") {
-    constexpr int messages = 20;
+    constexpr int messages = 60;  // a consumer of 64 has all of them in hand
     TakenAwayScene s(messages);
     EntrySpec& entry = s.config.entries.front();
     entry.outage = "{of: 1000, within: 5s, probe: 1s, release: 1/s}";

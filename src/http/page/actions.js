@@ -76,7 +76,7 @@ async function askUndo(run) {
     const waiting = sum((result.rungs ?? []).map(rung => rung.selected));
     const unseen = result.ok ? [] : result.not_seen ?? [];
     const nothing = unseen.length ? 'It is not known whether anything of it waits on a rung: ' : 'Nothing of it waits on a rung: there is nothing to take back.';
-    say(found, (waiting ? counted(waiting, 'message waits', 'messages wait') + ' on a rung and can be taken back. ' : nothing) + unseen.map(plain).join('; '));
+    say(found, (waiting ? counted(waiting, 'message waits', 'messages wait') + ' on a rung and can be taken back.' + (unseen.length ? ' Not seen: ' : '') : nothing) + unseen.map(plain).join('; '));
     go.disabled = !waiting;
   } catch (error) {
     say(found, plain(error.message));

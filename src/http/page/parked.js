@@ -229,7 +229,7 @@ async function viewWaiting(parameters, told) {
   });
   const list = make('ul', {class: 'held'});
   showHeldIn(list);
-  return {title: 'Waiting on rungs: ' + counted(sum(rungs.map(rung => rung.messages)), 'message', 'messages'),
+  return {title: 'Waiting on rungs: ' + (rungs.some(rung => rung.messages === null) ? 'at least ' : '') + counted(sum(rungs.map(rung => rung.messages)), 'message', 'messages'),
     elements: [...troubles(result), rows.length ? make('div', {class: 'wide'}, table('Rungs', heads, rows)) : make('p', {}, 'Nothing waits on a rung.'),
       make('h3', {}, 'Held'), list, make('p', {class: 'soft'}, 'What is held goes home by itself when its outage is over, or when it is released.')]};
 }
