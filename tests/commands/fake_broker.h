@@ -86,7 +86,10 @@ class FakeBroker : public Broker {
 
     BrokerIdentity identity() const override { return {"rabbit", 5672, false, "shop", version}; }
     Outcome carry_out(amqp::Declarer::Step step) override;
-    void wait(core::Milliseconds pause) override { asked.push_back("wait " + std::to_string(pause.count()) + " ms"); }
+    void wait(core::Milliseconds pause) override {
+        asked.push_back("wait " + std::to_string(pause.count()) + " ms");
+        time += pause;
+    }
     core::SteadyTime now() const override { return time; }
     ManagementApi* management() override { return has_management ? &api : nullptr; }
 };

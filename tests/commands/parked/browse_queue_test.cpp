@@ -72,6 +72,27 @@ TEST_CASE("a queue that says 0 because it is busy is asked until it has the time
     CHECK(permission.messages == 1'000'000);
 }
 
+TEST_CASE("what a look that has just ended still has in hand is waited for") {
+    Scene s;
+    s.broker.count(s.check, {0, 1});
+    const SteadyTime begun = s.broker.time;
+    s.broker.before_answer = [&](const std::string&) {
+        if (s.broker.time - begun >= Milliseconds{300}) s.broker.count(s.check, {7, 1});
+    };
+    CHECK(s.look().messages == 7);
+}
+
+TEST_CASE("a queue that somebody else has in hand for long is waited for a second, and then it is told") {
+    Scene s;
+    s.broker.count(s.check, {0, 1});
+    const SteadyTime begun = s.broker.time;
+    const BrowsePermission permission = s.look();
+    CHECK(permission.messages == 0);
+    CHECK(permission.consumers == 1);
+    CHECK(s.broker.time - begun > Milliseconds{900});
+    CHECK(s.broker.time - begun < Milliseconds{1'100});
+}
+
 TEST_CASE("a queue that is busy for long is not taken for an empty one: the look says so") {
     Scene s;
     s.say(0);
