@@ -21,6 +21,7 @@ inline constexpr int bad_request = 400;
 inline constexpr int unauthorised = 401;
 inline constexpr int forbidden = 403;
 inline constexpr int not_found = 404;
+inline constexpr int failed = 500;
 inline constexpr int unavailable = 503;
 }  // namespace http_status
 

@@ -200,6 +200,20 @@ TEST_CASE("management: what is not the API is told apart from it") {
     CHECK(fault_of("500 Internal Server Error", "").find("answered with HTTP status 500; ") != std::string::npos);
 }
 
+TEST_CASE("management: what a busy node fails to answer is asked again, and not for ever") {
+    const std::string failed = test::answer("500 Internal Server Error", "{}");
+    test::Server busy(test::answer("200 OK", "[]"));
+    busy.answer_first({failed, failed});
+    CHECK(client_of(busy.url()).consumers().empty());
+    CHECK(busy.requests().size() == 3);
+    test::Server broken(failed);
+    CHECK_THROWS_AS(client_of(broken.url()).consumers(), Error);
+    CHECK(broken.requests().size() == 3);
+    test::Server refusing(test::answer("503 Service Unavailable", "{}"));
+    CHECK_THROWS_AS(client_of(refusing.url()).consumers(), Error);
+    CHECK(refusing.requests().size() == 1);
+}
+
 TEST_CASE("management: who cannot be reached is named, without the password") {
     std::string text;
     try {

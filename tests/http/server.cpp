@@ -82,8 +82,19 @@ void Server::answer(int client) {
     }
 }
 
-std::string Server::answer_to(const std::string& head) const {
+void Server::answer_first(std::vector<std::string> answers) {
+    const std::lock_guard lock(mutex_);
+    first_answers_ = std::move(answers);
+}
+
+std::string Server::answer_to(const std::string& head) {
+    const std::lock_guard lock(mutex_);
     std::string best;
+    if (!first_answers_.empty()) {
+        best = std::move(first_answers_.front());
+        first_answers_.erase(first_answers_.begin());
+        return best;
+    }
     std::size_t length = 0;
     for (const auto& [beginning, answer] : answers_) {
         if (beginning.size() < length || !head.starts_with(beginning)) continue;

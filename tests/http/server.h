@@ -19,6 +19,9 @@ class Server {
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
 
+    /// Answers with these before all others, one for each request.
+    void answer_first(std::vector<std::string> answers);
+
     std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
     /// The request lines, `GET /path HTTP/1.1` each.
     std::vector<std::string> requests() const;
@@ -30,12 +33,13 @@ class Server {
     void serve();
     void answer(int client);
 
-    std::string answer_to(const std::string& head) const;
+    std::string answer_to(const std::string& head);
 
     std::map<std::string, std::string> answers_;
     int listener_ = -1;
     int port_ = 0;
     mutable std::mutex mutex_;
+    std::vector<std::string> first_answers_;
     std::vector<std::string> heads_;
     std::string body_;
     std::thread thread_;
