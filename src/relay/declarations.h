@@ -88,6 +88,7 @@ class Declarations {
     void declare_all(Route& route);
     void declare_what_all_share(const core::Entry& entry);
     void bind_to_return_exchange(std::string_view work_queue);
+    static void note_deleted(Route& route, CheckOutcome outcome);
     void report_return_binding(std::string_view work_queue, bool refused, std::string_view why);
 
     struct Look {

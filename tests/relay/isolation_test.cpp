@@ -35,24 +35,6 @@ long count(const Lines& lines, const std::string& beginning) {
     return std::count_if(lines.begin(), lines.end(), [&](const auto& line) { return line.starts_with(beginning); });
 }
 
-/// A message that has taken a detour: what the broker makes of compose_retry's.
-core::DeliveryTag deliver_detoured(Fixture& f, std::int64_t attempt, const std::string& reason = "rejected",
-                                   std::uint64_t first_death = 0, const std::string& work_queue = "email") {
-    const core::Field entry[] = {{"queue", core::Value::of_longstr("retryd.detour.2s")},
-                                 {"reason", core::Value::of_longstr("expired")},
-                                 {"count", core::Value::of_long(1)}};
-    const core::Value entries[] = {{core::Kind::table, core::Table{entry, 3}}};
-    const core::Field headers[] = {{"x-death", {core::Kind::array, core::Array{entries, 1}}},
-                                   {"retryd-queue", core::Value::of_longstr(work_queue)},
-                                   {"retryd-attempt", core::Value::of_long(attempt)},
-                                   {"retryd-reason", core::Value::of_longstr(reason)},
-                                   {"retryd-first-death", core::Value::of_timestamp(first_death)}};
-    core::Message message;
-    message.properties.headers = core::Table{headers, first_death == 0 ? 4U : 5U};
-    message.body = "detoured";
-    return f.broker.deliver(f.relay, message, f.now);
-}
-
 /// A message that has taken a detour on its way to the catch-all.
 core::DeliveryTag deliver_parked_detour(Fixture& f, const std::string& reason, const std::string& claimed_queue) {
     const core::Field entry[] = {{"queue", core::Value::of_longstr("retryd.detour.2s")},
@@ -264,11 +246,11 @@ TEST_CASE("a work queue that is gone is known to be when messages come back that
     CHECK(f.lying_in("retryd.detour.2s") == 1);
     f.broker.answer_checks(f.relay, f.now);
     live(f, Milliseconds{2'000});
-    deliver_detoured(f, 1, "rejected", 0, "web.gone");
+    f.deliver_detoured(1, "rejected", 0, "web.gone");
     CHECK(f.lying_in("retryd.parked") == 1);
     CHECK(f.broker.checks.empty());
     live(f, Milliseconds{3'000});  // by now it may be there again
-    deliver_detoured(f, 1, "rejected", 0, "web.gone");
+    f.deliver_detoured(1, "rejected", 0, "web.gone");
     CHECK(f.broker.checks == Lines{"web.gone"});
 }
 
@@ -287,11 +269,11 @@ TEST_CASE("that a work queue is gone holds for those that did not wait for the a
     SECTION("known to be there, it is there for all") {
         f.broker.answer_checks(f.relay, f.now);
         f.answer_declares();
-        deliver_detoured(f, 1, "rejected", 0, "web.late");
+        f.deliver_detoured(1, "rejected", 0, "web.late");
         CHECK(f.lying_in("web.late.retry.1s") == 1);
     }
     SECTION("while nobody answers, those that come back are parked as before") {
-        deliver_detoured(f, 1, "rejected", 0, "web.late");
+        f.deliver_detoured(1, "rejected", 0, "web.late");
         CHECK(f.lying_in("retryd.parked") == 1);
     }
     SECTION("an answer after all of that is forgotten finds its messages") {
@@ -681,17 +663,17 @@ TEST_CASE("detours spend no attempt, however many rounds; what is exhausted, too
     Fixture f(policy);
     make_silent(f);
     for (int round = 0; round < 3; ++round) {
-        deliver_detoured(f, 1);
+        f.deliver_detoured(1);
         CHECK(f.header("retryd.detour.2s", "retryd-attempt") == "1");
         CHECK(f.header("retryd.detour.2s", "retryd-queue") == "email");
         f.confirm_all();
     }
-    deliver_detoured(f, 3);
+    f.deliver_detoured(3);
     CHECK(f.header("email.parked", "retryd-parked-reason") == "attempts-exhausted");
-    deliver_detoured(f, 1, "rejected", 1'700'000'000);
+    f.deliver_detoured(1, "rejected", 1'700'000'000);
     CHECK(f.header("email.parked", "retryd-parked-reason") == "too-old");
     const std::size_t published = f.broker.routing_keys.size();
-    deliver_detoured(f, 1, "maxlen");
+    f.deliver_detoured(1, "maxlen");
     CHECK(f.broker.routing_keys.size() == published);
     CHECK(count(f.reporter.lines, "dropped email") == 1);
 }

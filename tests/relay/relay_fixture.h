@@ -123,6 +123,24 @@ class Fixture {
         return broker.deliver(relay, message, now, dead.redelivered);
     }
 
+    /// A message that has taken a detour: what the broker makes of compose_retry's.
+    core::DeliveryTag deliver_detoured(std::int64_t attempt, const std::string& reason = "rejected",
+                                       std::uint64_t first_death = 0, const std::string& work_queue = "email") {
+        const core::Field entry[] = {{"queue", core::Value::of_longstr("retryd.detour.2s")},
+                                     {"reason", core::Value::of_longstr("expired")},
+                                     {"count", core::Value::of_long(1)}};
+        const core::Value entries[] = {{core::Kind::table, core::Table{entry, 3}}};
+        const core::Field headers[] = {{"x-death", {core::Kind::array, core::Array{entries, 1}}},
+                                       {"retryd-queue", core::Value::of_longstr(work_queue)},
+                                       {"retryd-attempt", core::Value::of_long(attempt)},
+                                       {"retryd-reason", core::Value::of_longstr(reason)},
+                                       {"retryd-first-death", core::Value::of_timestamp(first_death)}};
+        core::Message message;
+        message.properties.headers = core::Table{headers, first_death == 0 ? 4U : 5U};
+        message.body = "detoured";
+        return broker.deliver(relay, message, now);
+    }
+
     /// What left a shared rung and could not be returned.
     core::DeliveryTag deliver_undelivered(const std::string& work_queue, std::string_view forged_proof = {}) {
         const core::Field entry[] = {{"queue", core::Value::of_longstr("retryd.shared.1s")},

@@ -168,6 +168,27 @@ TEST_CASE("what its rung could not deliver is parked as queue-gone when its queu
     CHECK(f.broker.acked == Tags{1});
 }
 
+TEST_CASE("what its rung could not deliver, and has not waited for the answer, is parked when it comes back") {
+    SharedFixture f;
+    f.deliver({"web.shop"});
+    f.answer_binds();
+    f.answer_declares();
+    f.confirm_all();
+    REQUIRE(f.lying_in("retryd.shared.1s") == 1);
+    f.broker.missing.insert("web.shop");
+    f.deliver_undelivered("web.shop");
+    f.pass(core::Milliseconds{400});
+    f.confirm_all();
+    REQUIRE(f.lying_in("retryd.detour.2s") == 1);
+    f.answer_binds();
+    f.pass(core::Milliseconds{2'000});
+    f.deliver_detoured(1, "rejected", 0, "web.shop");
+    CHECK(f.lying_in("retryd.shared.1s") == 1);
+    REQUIRE(f.lying_in("retryd.parked") == 1);
+    CHECK(f.header("retryd.parked", "retryd-parked-reason") == "queue-gone");
+    CHECK(f.broker.binds.empty());
+}
+
 TEST_CASE("what its rung could not deliver is parked as unpublishable when its queue may not be bound") {
     SharedFixture f;
     f.broker.refused.insert("email");
