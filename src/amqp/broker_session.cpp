@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "amqp/connection.h"
+#include "amqp/empty_answers.h"
 #include "amqp/error.h"
 #include "amqp/error_queue_consumer.h"
 #include "amqp/refusal.h"
@@ -79,10 +80,8 @@ class BrokerSession::FailureEvents : public SourceEvents {
     void count_source(std::size_t source) override {
         SourceConsumer& consumer = session_.sources_->at(source);
         session_.declarer_.submit(
-            Declarer::CheckQueue{consumer.queue()}, [&consumer](const Declarer::Outcome& outcome) {
-                const bool done = outcome.result == Declarer::Result::done;
-                consumer.counted(done ? std::optional<std::uint64_t>{outcome.counts.messages} : std::nullopt);
-            });
+            Declarer::CheckQueue{consumer.queue()},
+            [&consumer](const Declarer::Outcome& outcome) { consumer.counted(ready_where_we_consume(outcome)); });
     }
 
   private:

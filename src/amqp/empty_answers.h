@@ -1,6 +1,10 @@
 // Whether a queue that the broker calls empty is empty.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
+#include "amqp/declarer.h"
 #include "amqp/topology_commands.h"
 #include "core/time.h"
 
@@ -13,6 +17,13 @@ namespace retryd::amqp {
 inline bool may_be_unasked(const QueueCounts& counts, core::Milliseconds took) {
     constexpr core::Milliseconds quickly{200};
     return counts == QueueCounts{} && took >= quickly;
+}
+
+/// How many messages are ready in a queue that a consumer of ours takes from; nothing where that is not known. Where
+/// the queue was asked it has that consumer at least.
+inline std::optional<std::uint64_t> ready_where_we_consume(const Declarer::Outcome& outcome) {
+    if (outcome.result != Declarer::Result::done || outcome.counts.consumers == 0) return std::nullopt;
+    return outcome.counts.messages;
 }
 
 }  // namespace retryd::amqp

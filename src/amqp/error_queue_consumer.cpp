@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "amqp/broker_session.h"
+#include "amqp/empty_answers.h"
 #include "amqp/error.h"
 #include "amqp/refusal.h"
 #include "core/fingerprint.h"
@@ -235,12 +236,10 @@ void ErrorQueueConsumer::renew() {
 void ErrorQueueConsumer::look_at_trial() {
     relay::HeadTrial& trial = session_.trial;
     if (trial.asks_for_count(now_.steady, !relay_->unsettled_since())) {
-        session_.declarer.submit(
-            Declarer::CheckQueue{settings_->policy.error_queue}, [this](const Declarer::Outcome& outcome) {
-                const bool done = outcome.result == Declarer::Result::done;
-                session_.trial.counted(done ? std::optional<std::uint64_t>{outcome.counts.messages} : std::nullopt,
-                                       now_.steady);
-            });
+        session_.declarer.submit(Declarer::CheckQueue{settings_->policy.error_queue},
+                                 [this](const Declarer::Outcome& outcome) {
+                                     session_.trial.counted(ready_where_we_consume(outcome), now_.steady);
+                                 });
     }
     if (trial.on_tick(now_.steady)) return end_trial();
     // Nothing is unsettled here that would come twice.

@@ -27,8 +27,6 @@ constexpr std::size_t most_ended_for_each = 20;
 /// For the broker to take back what a connection held that has ended, and to hand over what is there.
 constexpr core::Milliseconds settles_within{10'000};
 constexpr core::Milliseconds between_counts{5};
-/// The reader that met the message has just gone.
-constexpr core::Milliseconds others_leave_within{2'000};
 constexpr std::size_t own_consumers = 1;  // by AMQP 1.0
 
 }  // namespace
@@ -97,10 +95,11 @@ void UndeliverableTaker::take_out(const Count& count, const std::function<bool()
     Windows windows;
     ended_ = 0;
     found_ = 0;
-    const auto deadline = Clock::now() + others_leave_within;
+    // The reader that met the message has just gone; and a busy broker counts none, not even ours (may_be_unasked).
+    const auto deadline = Clock::now() + settles_within;
     do {
         consumers_ = count().consumers;
-    } while (consumers_ > own_consumers && Clock::now() < deadline);
+    } while (consumers_ != own_consumers && Clock::now() < deadline);
     if (consumers_ > own_consumers) {
         throw Error(Error::Kind::refused,
                     "another consumer takes from the queue, too, so that nobody can tell which message it is");

@@ -35,4 +35,15 @@ CheckedQueue make_sure_of_messages(Broker& broker, const std::string& queue) {
     return check_queue(broker, queue, 2, 40);
 }
 
+CheckedQueue count_once_given_back(Broker& broker, const std::function<CheckedQueue()>& count) {
+    constexpr core::Milliseconds between{50};
+    constexpr int most_times = 20;
+    for (int asked = 1;; ++asked) {
+        CheckedQueue counted = count();
+        const bool in_hand = counted.there.counts.messages == 0 && counted.there.counts.consumers > 0;
+        if (!in_hand || asked >= most_times) return counted;
+        broker.wait(between);
+    }
+}
+
 }  // namespace retryd::commands

@@ -1,6 +1,7 @@
 // How many messages lie in queues, where a 0 counts for something.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "amqp/declarer.h"
@@ -30,6 +31,10 @@ class QueueCounter {
 
 /// Before something is done to a queue that is empty: the 0 has to come twice, and it is asked for longer.
 CheckedQueue make_sure_of_messages(Broker& broker, const std::string& queue);
+
+/// What a look, or a run, had in hand is ready again some time after it has ended: the next one may come before that,
+/// and would find nothing. Counts again, for up to a second, while nothing is ready and somebody consumes.
+CheckedQueue count_once_given_back(Broker& broker, const std::function<CheckedQueue()>& count);
 
 /// What a count that is not believed means, after the words `how many messages lie in …`.
 inline constexpr const char* not_counted_now =

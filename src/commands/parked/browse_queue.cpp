@@ -32,6 +32,7 @@ bool StallDetector::stalled(std::size_t delivered) {
     const auto answer = broker_.carry_out(amqp::Declarer::CheckQueue{queue_});
     since_ = broker_.now();
     // The broker reports a queue that does not answer in time as empty (amqp::may_be_unasked): only a quick 0 counts.
+    // Here also of one that names our consumer: a broker that is so slow may still be giving us messages.
     const bool quick = since_ - now < Milliseconds{100};
     if (answer.result != amqp::Declarer::Result::done) return true;
     // Nothing is ready either if all messages are on their way to us, which may take a busy broker a while.

@@ -123,19 +123,6 @@ std::string danger_by_arguments(Broker& broker, const std::string& queue, const 
     return "it is not as retryd declares a parking queue, and what limit it has cannot be seen (" + answer.text + ")";
 }
 
-/// What a look, or a run, had in hand is ready again some time after it has ended: the next one may come before that,
-/// and would find nothing. Who still consumes after a second goes on.
-CheckedQueue count_once_given_back(Broker& broker, const std::string& queue) {
-    constexpr core::Milliseconds between{50};
-    constexpr int most_times = 20;
-    for (int asked = 1;; ++asked) {
-        CheckedQueue counted = make_sure_of_messages(broker, queue);
-        const bool in_hand = counted.there.counts.messages == 0 && counted.there.counts.consumers > 0;
-        if (!in_hand || asked >= most_times) return counted;
-        broker.wait(between);
-    }
-}
-
 }  // namespace
 
 ParkingQueues parking_queues(Broker& broker, const core::Policy& policy, const std::string& work_queue) {
@@ -149,7 +136,7 @@ ParkingQueues parking_queues(Broker& broker, const core::Policy& policy, const s
 BrowsePermission may_browse(Broker& broker, const admin::VhostPolicies* vhost_policies, const std::string& queue,
                             bool despite_limit) {
     BrowsePermission permission;
-    const auto [there, believed] = count_once_given_back(broker, queue);
+    const auto [there, believed] = count_once_given_back(broker, [&] { return make_sure_of_messages(broker, queue); });
     if (there.result == Result::missing) return permission;
     permission.exists = true;
     permission.messages = there.counts.messages;
