@@ -70,7 +70,8 @@ struct Matrix : Scenario {
     }
 
     void check_retried(const Reason& reason, const std::string& work) {
-        Client consumer(broker_address());  // to connect may take longer than the rung's delay
+        Client consumer(broker_address());  // first: to connect may take longer than the rung's delay
+        let_die(reason, work);
         REQUIRE(await_depth(rung(work, rung_delay), 1));
         // Not earlier: with a consumer the message would not have expired or been dropped.
         consumer.consume(work, 100);
@@ -88,12 +89,18 @@ struct Matrix : Scenario {
     }
 
     void check_parked(const Reason& reason, const std::string& work) {
+        let_die(reason, work);
         const Received parked = take(parking_of(work));
         CHECK(parked.body == "x");
         CHECK(text_header(parked, "retryd-parked-reason") == "reason-" + reason.name);
         CHECK(text_header(parked, "retryd-reason") == reason.name);
         CHECK(text_header(parked, "retryd-queue") == work);
         CHECK(depth(rung(work, rung_delay)) == 0);
+    }
+
+    void check_dropped(const Reason& reason, const std::string& work) {
+        let_die(reason, work);
+        CHECK(await([&] { return daemon.lines_with({"dropped", "'" + work + "'"}) == 1; }));
     }
 
     void check_nowhere(const std::string& work) {
@@ -110,10 +117,9 @@ TEST_CASE("a death of any reason is retried, parked or dropped, as the entry say
         for (const Reason& reason : reasons) {
             CAPTURE(action, reason.name);
             const std::string work = s.work_of(reason, action);
-            s.let_die(reason, work);
             if (action == "retry") s.check_retried(reason, work);
             if (action == "park") s.check_parked(reason, work);
-            if (action == "drop") CHECK(await([&] { return s.daemon.lines_with({"dropped", "'" + work + "'"}) == 1; }));
+            if (action == "drop") s.check_dropped(reason, work);
         }
     }
     s.stop();

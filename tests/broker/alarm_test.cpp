@@ -54,10 +54,10 @@ TEST_CASE("SIGTERM ends a daemon whose broker takes no messages, and nothing is 
     CAPTURE(name_of(cause));
     Backlog s(20);
     s.config.shutdown_timeout = "1s";
+    const Machine machine;
     Alarm alarm(cause);
     s.start();
     CHECK(s.daemon.await_log("the broker takes no messages (low on " + name_of(cause) + ")"));
-    const Machine machine;
     const Clock::time_point start = Clock::now();
     CHECK(s.daemon.terminate() == 0);
     CHECK(since(start) < milliseconds(1000 + 1500) + machine.slack());

@@ -21,7 +21,10 @@ namespace {
 
 struct Stall : Scenario {
     std::string hanging = work_queue("glob.hanging");
-    std::vector<std::string> others{work_queue("glob.a"), work_queue("glob.b"), quorum_work_queue("glob.c")};
+    /// Of each type three.
+    std::vector<std::vector<std::string>> others{
+        {work_queue("glob.a"), work_queue("glob.b"), work_queue("glob.c")},
+        {quorum_work_queue("glob.d"), quorum_work_queue("glob.e"), quorum_work_queue("glob.f")}};
 
     /// That many messages of the queue that will hang wait in the error queue, and the daemon is not there.
     explicit Stall(int messages) {
@@ -44,23 +47,34 @@ struct Stall : Scenario {
         REQUIRE(await_depth(config.error_queue, 0));
     }
 
-    /// The first message of a queue: the queue is looked for, and its rung declared.
-    void check_comes_back_in_time(const std::string& queue, milliseconds late = milliseconds(1'000)) {
-        CAPTURE(queue);
-        Worker worker(queue);
-        client.publish("", queue, {.body = "neighbour"});
-        const Received message = worker.receive();
+    /// The first messages of queues, all at one moment: each queue is looked for, and its rung declared. What holds
+    /// them up holds up all of them.
+    void check_come_back_in_time(const std::vector<std::string>& queues, milliseconds late = milliseconds(1'000)) {
+        CAPTURE(queues);
+        Worker worker(queues.front());
+        for (std::size_t i = 1; i < queues.size(); ++i)
+            worker.client.consume(queues[i], 100);
+        std::vector<Received> messages;
+        for (const std::string& queue : queues) {
+            client.publish("", queue, {.body = "neighbour"});
+            messages.push_back(worker.receive());
+        }
         const Machine machine;
-        const DeclareTime declaring(queue + ".beside");
+        const DeclareTime declaring(queues.front() + ".beside");
         const Clock::time_point rejected = Clock::now();
-        worker.reject(message);
-        const Received back = worker.receive();
+        for (const Received& message : messages)
+            worker.reject(message);
+        Lateness lateness;
+        for (std::size_t i = 0; i < queues.size(); ++i) {
+            const Received back = worker.receive();
+            lateness.add(since(rejected), milliseconds(300));
+            worker.ack(back);
+        }
         const milliseconds slack = std::max(machine.slack(), declaring.slowest());
         // In the 300 ms that a message waits, its queue is looked for and its rung is declared. Where the broker is too
         // slow for both, the message takes the shortest detour.
         const milliseconds detour = 2 * slack > milliseconds(300) ? milliseconds(2'000) : milliseconds(0);
-        CHECK(since(rejected) < milliseconds(300) + late + slack + detour);
-        worker.ack(back);
+        CHECK(lateness.least() < late + slack + detour);
     }
 
     void check_all_come_back(std::size_t messages) {
@@ -86,8 +100,8 @@ TEST_CASE("a work queue whose process hangs holds up no other, and its messages 
     HangingQueue hang(s.hanging);
     const Clock::time_point begin = Clock::now();
     s.start_up();
-    for (const std::string& other : s.others)
-        s.check_comes_back_in_time(other);
+    for (const auto& alike : s.others)
+        s.check_come_back_in_time(alike);
     hang.end();
     const milliseconds hung = since(begin);
     s.check_all_come_back(messages);
@@ -107,8 +121,8 @@ TEST_CASE("a dozen work queues whose processes hang hold up others for seconds, 
     }
     s.client.await_confirms();
     s.start_up();
-    for (const std::string& other : s.others)
-        s.check_comes_back_in_time(other, milliseconds(3'500));
+    for (const auto& alike : s.others)
+        s.check_come_back_in_time(alike, milliseconds(3'500));
     hang.clear();
     s.stop();
 }
@@ -121,8 +135,8 @@ TEST_CASE("a work queue whose process hangs for long is named in the log, and no
     s.start();
     const std::string told = "has not answered for 30s when asked to look for queue '" + s.hanging + "'";
     CHECK(s.daemon.await_log(told));
-    for (const std::string& other : s.others)
-        s.check_comes_back_in_time(other);
+    for (const auto& alike : s.others)
+        s.check_come_back_in_time(alike);
     hang.end();
     s.check_all_come_back(messages);
     CHECK(s.daemon.lines_with({told}) == 1);

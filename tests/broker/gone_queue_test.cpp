@@ -25,7 +25,7 @@ struct Gone : Scenario {
             worker.reject(worker.receive());
     }
 
-    /// `rung` is where the messages wait for 9 s: long enough for all of them to be there at once, although on a busy
+    /// `rung` is where the messages wait for 12 s: long enough for all of them to be there at once, although on a busy
     /// machine some wait for 2 s on a detour first.
     void delete_while_they_wait(const std::string& rung) {
         REQUIRE(await([&] { return exists(rung); }));  // it is declared beside what the daemon does already
@@ -50,7 +50,7 @@ struct Gone : Scenario {
             CHECK(long_header(back, "retryd-attempt") == 1);
             worker.ack(back);
         }
-        CHECK(since(rejected) < seconds(9 + 5) + machine.slack());  // whom the others hold up waits for minutes
+        CHECK(since(rejected) < seconds(12 + 5) + machine.slack());  // whom the others hold up waits for minutes
     }
 
     std::string doomed;
@@ -93,9 +93,9 @@ TEST_CASE("return: headers, work queue deleted: its messages are parked as queue
     CAPTURE(rungs, by_glob);
     Gone s;
     const std::string match = by_glob ? s.queue_name("doom*") : s.doomed;
-    const std::string ladder = s.share({match, s.neighbour}, {"9s"}, rungs);
+    const std::string ladder = s.share({match, s.neighbour}, {"12s"}, rungs);
     s.start();
-    s.delete_while_they_wait(s.shared_rung(ladder, "9s"));
+    s.delete_while_they_wait(s.shared_rung(ladder, "12s"));
     s.check_neighbour_goes_on();
     REQUIRE(s.await_depth(s.config.catch_all, doomed_messages));
     const Received parked = s.take(s.config.catch_all);
@@ -103,7 +103,7 @@ TEST_CASE("return: headers, work queue deleted: its messages are parked as queue
     CHECK(text_header(parked, "retryd-queue") == s.doomed);
     CHECK(text_header(parked, "retryd-reason") == "rejected");
     CHECK(parked.body == s.doomed);
-    CHECK(s.await_depth(s.shared_rung(ladder, "9s"), 0));
+    CHECK(s.await_depth(s.shared_rung(ladder, "12s"), 0));
     s.stop();
     CHECK(s.depth(s.config.error_queue) == 0);
 }
@@ -113,9 +113,9 @@ TEST_CASE("return: headers, work queue deleted and made again: it is bound again
     const std::string rungs = GENERATE(as<std::string>{}, "quorum", "classic");
     CAPTURE(rungs);
     Gone s;
-    const std::string ladder = s.share({s.doomed, s.neighbour}, {"9s", "30s"}, rungs);
+    const std::string ladder = s.share({s.doomed, s.neighbour}, {"12s", "30s"}, rungs);
     s.start();
-    s.delete_while_they_wait(s.shared_rung(ladder, "9s"));
+    s.delete_while_they_wait(s.shared_rung(ladder, "12s"));
     s.work_queue("doomed");
     Worker worker(s.doomed, 500);
     for (int i = 0; i < doomed_messages; ++i) {
@@ -135,13 +135,13 @@ TEST_CASE("return: headers, work queue deleted and made again: it is bound again
 TEST_CASE("return: queue, quorum rungs, work queue deleted: its messages stay on the rung, the neighbour's go on",
           "[slow][one-version][since-3.10]") {
     Gone s;
-    s.retry(s.doomed, {"9s"});
-    s.retry(s.neighbour, {"9s"});
+    s.retry(s.doomed, {"12s"});
+    s.retry(s.neighbour, {"12s"});
     s.start();
-    s.delete_while_they_wait(s.rung(s.doomed, "9s"));
+    s.delete_while_they_wait(s.rung(s.doomed, "12s"));
     s.check_neighbour_goes_on();
     // The broker counts a quorum queue's messages every five seconds.
-    CHECK(await([&] { return has(s.rung(s.doomed, "9s"), doomed_messages, 0); }));
+    CHECK(await([&] { return has(s.rung(s.doomed, "12s"), doomed_messages, 0); }));
     CHECK(s.depth(s.config.catch_all) == 0);
     s.stop();
 }
@@ -149,12 +149,12 @@ TEST_CASE("return: queue, quorum rungs, work queue deleted: its messages stay on
 TEST_CASE("return: queue, classic rungs, work queue deleted: the broker loses its messages, the neighbour's go on",
           "[two-versions]") {
     Gone s;
-    s.retry(s.doomed, {"9s"}, "classic");
-    s.retry(s.neighbour, {"9s"}, "classic");
+    s.retry(s.doomed, {"12s"}, "classic");
+    s.retry(s.neighbour, {"12s"}, "classic");
     s.start();
-    s.delete_while_they_wait(s.rung(s.doomed, "9s"));
+    s.delete_while_they_wait(s.rung(s.doomed, "12s"));
     s.check_neighbour_goes_on();
-    CHECK(await([&] { return has(s.rung(s.doomed, "9s"), 0, 0); }));
+    CHECK(await([&] { return has(s.rung(s.doomed, "12s"), 0, 0); }));
     CHECK(s.depth(s.config.catch_all) == 0);
     CHECK(s.depth(s.parking_of(s.doomed)) == 0);
     s.stop();

@@ -173,9 +173,9 @@ void prove(OutageScene& s, int per_second, milliseconds before, milliseconds out
     service.down = true;
     REQUIRE(s.await_outage(seconds(45) + machine.slack()));
     std::cout << "noticed after " << since(died).count() << " ms\n";
+    const Clock::time_point noticed = Clock::now();
     service.probes = 0;
     const int deliveries_before = service.deliveries;
-    const Clock::time_point noticed = Clock::now();
     REQUIRE(producer.await_more(std::max(milliseconds(seconds(4)), outage - since(died))));
     const int probes = service.probes;
     const int deliveries = service.deliveries - deliveries_before;

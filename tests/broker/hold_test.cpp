@@ -94,6 +94,8 @@ TEST_CASE("a restart between, and the entry is a glob that does not hold: the ma
     s.entry().hold = false;
     s.start();
     Worker worker(s.work);
+    // It looks at once, after 6 s and after 66 s: the first two looks may come before RabbitMQ has counted.
+    REQUIRE(s.daemon.await_log("sending home what is held in '" + held_of(s.work) + "'", seconds(90)));
     s.take_home(worker, 20);
     CHECK(s.copies() == 20);
     s.stop();

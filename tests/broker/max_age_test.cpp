@@ -76,8 +76,8 @@ TEST_CASE("a message that grows too old between its retries is parked instead of
           "[one-version]") {
     Scenario s;
     const std::string work = s.work_queue("work");
-    s.retry(work, {"4s200ms", "30s"});  // stamps are whole seconds: within 4.2 s at least four of them pass
-    s.entry().max_age = "3s";           // a busy machine may take some seconds for the first failure
+    s.retry(work, {"5s200ms", "30s"});  // stamps are whole seconds: within 5.2 s at least five of them pass
+    s.entry().max_age = "4s";           // a busy machine may take some seconds for the first failure
     s.start();
     s.await_declared();
     Worker worker(work);

@@ -74,12 +74,13 @@ TEST_CASE("after a lost connection the daemon declares again and goes on", "[one
     BehindRelay s;
     s.network.open();
     s.start();
+    s.await_declared();
     s.check_retries("before");
     s.network.close();
     REQUIRE(await([&] { return !s.consuming(); }));
-    s.client.delete_queue(s.rung(s.work, "100ms"));
-    s.client.delete_queue(s.parking_of(s.work));
-    s.client.delete_queue(s.config.error_queue);
+    s.delete_declared(s.rung(s.work, "100ms"));
+    s.delete_declared(s.parking_of(s.work));
+    s.delete_declared(s.config.error_queue);
     s.client.delete_exchange(s.config.error_exchange);
     s.network.open();
     REQUIRE(await([&] { return s.consuming(); }));
@@ -139,6 +140,7 @@ TEST_CASE("a network that swallows everything is noticed by the heartbeat, and t
 
 TEST_CASE("SIGTERM while the broker is down ends the daemon promptly with exit code 0", "[threads][one-version]") {
     BehindRelay s;
+    const Machine machine;
     SECTION("it never was there") {
         s.daemon.start(s.config.yaml());
         REQUIRE(s.daemon.await_log("127.0.0.1:" + std::to_string(s.network.address().port)));
@@ -149,7 +151,6 @@ TEST_CASE("SIGTERM while the broker is down ends the daemon promptly with exit c
         s.network.close();
         REQUIRE(await([&] { return !s.consuming(); }));
     }
-    const Machine machine;
     const Clock::time_point start = Clock::now();
     const auto code = s.daemon.terminate();
     REQUIRE(code.has_value());
@@ -162,9 +163,9 @@ TEST_CASE("SIGTERM while the broker does not answer ends the daemon within the s
     BehindRelay s;
     s.config.shutdown_timeout = "1s";
     s.network.open();
+    const Machine machine;
     s.start();
     s.network.hold();
-    const Machine machine;
     const Clock::time_point start = Clock::now();
     const auto code = s.daemon.terminate();
     REQUIRE(code.has_value());
@@ -190,14 +191,14 @@ TEST_CASE("a restart of the broker: what waits on a rung comes back, and the dae
           "[own-broker][night][every-version]") {
     Scenario s;
     const std::string work = s.work_queue("work");
-    s.retry(work, {"100ms", "3s"});
+    s.retry(work, {"100ms", "9s"});
     s.start();
     const Table second_attempt = proven({{"retryd-queue", longstr(work)}, {"retryd-attempt", int64(1)}}, s.config);
     {
         Worker worker(work);
         s.client.publish("", work, {.body = "waiting", .headers = second_attempt, .properties = {.delivery_mode = 2}});
         worker.reject(worker.receive());
-        REQUIRE(s.await_depth(s.rung(work, "3s"), 1));
+        REQUIRE(s.await_depth(s.rung(work, "9s"), 1));
     }
     control_broker("restart");
     Client again(broker_address());

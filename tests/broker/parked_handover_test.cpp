@@ -1,22 +1,16 @@
 // One consumer of a replay goes on for another: what that costs the broker, and what becomes of the run where the
 // broker takes its time.
 #include <csignal>
-#include <cstdlib>
 #include <set>
 
 #include "support/catch.h"
 #include "support/hanging_queue.h"
 #include "support/parked_scene.h"
+#include "support/window.h"
 
 using namespace retryd::test;
 
 namespace {
-
-/// So many messages one consumer holds, in all commands that the test starts.
-struct Window {
-    explicit Window(const char* messages) { setenv("RETRYD_TEST_WINDOW", messages, 1); }
-    ~Window() { unsetenv("RETRYD_TEST_WINDOW"); }
-};
 
 /// How many unacked messages that channel has that has most of them, in the vhost of this test.
 int most_unacked_on_a_channel() {

@@ -1,11 +1,11 @@
 // More parked messages than one consumer of a command holds: several in turn hold them, and all that is not selected
 // keeps its place. A small window makes 600 messages enough for that. Before 3.10 there is one consumer alone.
 #include <csignal>
-#include <cstdlib>
 #include <set>
 
 #include "support/catch.h"
 #include "support/parked_scene.h"
+#include "support/window.h"
 
 using namespace retryd::test;
 
@@ -13,18 +13,12 @@ namespace {
 
 constexpr int all_parked = 600;
 
-/// So that one consumer holds 25 messages, in all commands that the test starts.
-struct SmallWindow {
-    SmallWindow() { setenv("RETRYD_TEST_WINDOW", "25", 1); }
-    ~SmallWindow() { unsetenv("RETRYD_TEST_WINDOW"); }
-};
-
 class ManyParked : public ParkedScene {
   public:
     ManyParked() { park(all_parked); }
 
   private:
-    SmallWindow window_;
+    Window window_{"25"};
 };
 
 /// The bodies of all but those that are gone.
@@ -73,6 +67,7 @@ TEST_CASE("more than one consumer holds: replay sends the selected of all of the
     CHECK(s.parked("replay --header third=yes --dry-run").says({"200 messages would be replayed"}));
     const CommandResult first = s.parked("replay --header third=yes --first 70 --rate unlimited");
     CHECK(first.says({"replayed", "70 of 70"}));
+    REQUIRE(s.await_depth(s.parking, all_parked - 70));
     const CommandResult rest = s.parked("replay --header third=yes --rate unlimited");
     CHECK(rest.code == 0);
     CHECK(rest.says({"replayed", "130 of 130"}));

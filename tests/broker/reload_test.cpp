@@ -165,12 +165,12 @@ TEST_CASE("what waits on a rung when its entry changes comes back, and its next 
           "[one-version]") {
     Scenario s;
     const std::string work = s.work_queue("work");
-    s.retry(work, {"2s", "1h"});
+    s.retry(work, {"9s", "1h"});  // it must still wait when the reload comes
     s.start();
     Worker worker(work);
     s.client.publish("", work, {.body = "x"});
     worker.reject(worker.receive());
-    REQUIRE(s.await_depth(s.rung(work, "2s"), 1));
+    REQUIRE(s.await_depth(s.rung(work, "9s"), 1));
     s.config.ladders.back().delays = {"100ms", "110ms"};
     s.reload();
     REQUIRE(s.daemon.await_log(in_force));

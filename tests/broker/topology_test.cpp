@@ -295,7 +295,7 @@ TEST_CASE("an error queue that somebody deletes under the running daemon is made
     const std::string work = s.work_queue("work");
     s.retry(work, {"100ms"});
     s.start();
-    s.client.delete_queue(s.config.error_queue);
+    s.delete_declared(s.config.error_queue);
     // 3.8.9 does not always tell a consumer that its queue is gone: then the daemon finds out within a minute.
     REQUIRE(await([&] { return s.daemon.lines_with({"connected to"}) == 2; }, seconds(120)));
     REQUIRE(await([&] { return s.consuming(); }));

@@ -242,7 +242,10 @@ TEST_CASE("what waits on a rung that hangs comes home at most twice, whatever Ra
         worker.reject(worker.receive());
     }
     REQUIRE(s.daemon.await_log("does not confirm messages for queue '" + s.rung(stuck, "500ms") + "'"));
-    for (std::uint32_t bad = 1; bad <= 3; ++bad) {
+    // The rung is tried again 15 s after it fell silent, and a copy that is sent to it then comes home, too: the rounds
+    // are over before that.
+    const Clock::time_point hung = Clock::now();
+    for (std::uint32_t bad = 1; bad <= 3 && (bad == 1 || since(hung) < seconds(8)); ++bad) {
         s.undeliverable();
         s.reject(10);
         CHECK(s.await_depth(s.config.catch_all, bad, a_hundred_connections));

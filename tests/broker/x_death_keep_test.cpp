@@ -186,14 +186,14 @@ TEST_CASE("x_death: keep: what dies without a rejection is not taken for a cycle
           "[one-version][since-3.10]") {
     Scenario s;
     const std::string work = s.quorum_work_queue("work", {{"x-message-ttl", int64(300)}});
-    s.retry(work, {"100ms", "3s", "100ms", "100ms"});
+    s.retry(work, {"100ms", "9s", "100ms", "100ms"});
     s.entry().x_death = "keep";
     s.entry().on = "{expired: retry}";
     s.start();
     s.await_declared();
     Client consumer(broker_address());  // to connect may take longer than the rung's delay
     s.client.publish("", work, {.body = "nobody consumes it"});
-    REQUIRE(s.await_depth(s.rung(work, "3s") + ".x-death", 1));  // it has come back, and expired again
+    REQUIRE(s.await_depth(s.rung(work, "9s") + ".x-death", 1));  // it has come back, and expired again
     // Not earlier: with a consumer it would not have expired. And before it is home, where it would expire once more.
     consumer.consume(work, 100);
     const std::optional<Received> message = consumer.next(patience);
@@ -269,13 +269,13 @@ TEST_CASE("x_death: keep: what a producer forges is not handed on, and gains not
 
 TEST_CASE("x_death: keep: a work queue that is gone when its message comes home gets it once it is there again",
           "[one-version]") {
-    Kept s(false, "quorum", "5s");  // before it is home its queue must be gone, and to delete that takes a while
+    Kept s(false, "quorum", "9s");  // before it is home its queue must be gone, and to delete that takes a while
     {
         Worker worker(s.work);
         s.publish("payload");
         worker.reject(worker.receive());
         worker.reject(worker.receive());
-        REQUIRE(s.await_depth(s.rung(s.work, "5s") + ".x-death", 1));
+        REQUIRE(s.await_depth(s.rung(s.work, "9s") + ".x-death", 1));
     }
     s.client.delete_queue(s.work);
     REQUIRE(s.await_depth("retryd.detour.2s", 1));
@@ -292,12 +292,12 @@ TEST_CASE("x_death: keep: a work queue that is gone when its message comes home 
 }
 
 TEST_CASE("x_death: keep can be set and taken away while messages wait, and none loses its attempts", "[one-version]") {
-    Kept s(false, "quorum", "4s");  // it must still wait when the reload comes
+    Kept s(false, "quorum", "9s");  // it must still wait when the reload comes
     Worker worker(s.work);
     s.publish("payload");
     worker.reject(worker.receive());
     worker.reject(worker.receive());
-    REQUIRE(s.await_depth(s.rung(s.work, "4s") + ".x-death", 1));
+    REQUIRE(s.await_depth(s.rung(s.work, "9s") + ".x-death", 1));
     s.entry().x_death = "remove";
     s.reload();
     REQUIRE(s.daemon.await_log("in force from the next message on"));

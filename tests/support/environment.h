@@ -17,7 +17,8 @@ std::string variable(const char* name);
 /// That variable as a number, for tests that may be run with more than usual.
 std::uint32_t this_many(const char* name, std::uint32_t otherwise);
 
-/// What that command of the shell prints; throws with it when it fails.
+/// What that command of the shell prints; throws with it when it fails. Where a node did not let rabbitmqctl in, all of
+/// the command is run again.
 std::string output_of(const std::string& command);
 
 /// RETRYD_TEST_AMQP_URI; throws with a remedy when it is not set.

@@ -18,7 +18,7 @@ class Machine {
     Machine& operator=(const Machine&) = delete;
 
     /// How much longer than its limit something may take that involves several processes: ten times the slowest answer
-    /// so far, at most 10 s.
+    /// so far, that of a question that is not answered yet included, at most 10 s.
     milliseconds slack() const;
 
     /// Like test::await, for what has to come within that time and the slack.
@@ -34,7 +34,9 @@ class Machine {
 
   private:
     std::atomic<milliseconds> slowest_{milliseconds(0)};
-    std::jthread thread_;
+    /// What goes on just now counts like an answer that has taken from then until now.
+    std::atomic<Clock::time_point> counts_from_;
+    std::jthread thread_;  // the last: it uses the others
 };
 
 }  // namespace retryd::test

@@ -21,6 +21,13 @@ int scenarios_made = 0;
 int scenarios_alive = 0;
 Clock::time_point last_end;
 
+/// If a quorum queue is deleted while its dead-letter worker starts, the worker's supervisor gives up (seen on RabbitMQ
+/// 3.10.8 and 4.0.5), and from then on the node answers nearly everything with 541.
+void await_dead_letter_worker(Clock::time_point declared) {
+    constexpr milliseconds old_enough{3'000};
+    await([&] { return since(declared) >= old_enough; });
+}
+
 }  // namespace
 
 Scenario::Scenario() : client(broker_address()), prefix_(unique_prefix()) {
@@ -35,16 +42,13 @@ Scenario::Scenario() : client(broker_address()), prefix_(unique_prefix()) {
 }
 
 /// There is one set of detours in a vhost, and they lead to one error exchange: that of an earlier scenario is in the
-/// way of the next. They go when they are some seconds old: if a quorum queue is deleted while its dead-letter worker
-/// starts, the worker's supervisor gives up (seen on RabbitMQ 3.10.8 and 4.0.5), and from then on the node answers
-/// nearly everything with 541.
+/// way of the next.
 void Scenario::delete_earlier_detours() {
-    constexpr milliseconds old_enough{3'000};
     try {
         for (const core::Milliseconds delay : core::detour_delays) {
             const std::string detour = core::detour_name(delay);
             if (!exists(detour)) continue;
-            await([&] { return since(last_end) >= old_enough; });
+            await_dead_letter_worker(last_end);
             client.delete_queue(detour);
         }
     } catch (const std::exception&) {
@@ -109,6 +113,7 @@ void Scenario::start() {
     const bool ready = await([&] { return connected() || !daemon.running(); }) && daemon.running();
     INFO("the daemon must consume the error queue");
     REQUIRE(ready);
+    declared_ = Clock::now();
 }
 
 void Scenario::await_declared() {
@@ -132,6 +137,12 @@ void Scenario::await_declared() {
         INFO("queue " << queue << " must be declared");
         REQUIRE(await([&] { return exists(queue); }));
     }
+    declared_ = Clock::now();
+}
+
+void Scenario::delete_declared(const std::string& queue) {
+    await_dead_letter_worker(declared_);
+    client.delete_queue(queue);
 }
 
 void Scenario::reload_and_say_so() {

@@ -46,6 +46,9 @@ class Scenario {
     /// catch-all, the detours, and the rungs and parking queues of entries with an exact name. A message whose rung is
     /// not declared in 300 ms takes a detour.
     void await_declared();
+    /// Deletes a queue that was there at the end of the last start() or await_declared(), once it is some seconds old:
+    /// see above.
+    void delete_declared(const std::string& queue);
     /// Whether the daemon consumes the error queue at this moment.
     bool consuming();
     /// Sends SIGTERM; the daemon must end with exit code 0. At the end of a test this finds what sanitizers report at
@@ -83,6 +86,7 @@ class Scenario {
     void delete_earlier_detours();
 
     std::string prefix_;
+    Clock::time_point declared_;  // what there is has been declared before
 };
 
 }  // namespace retryd::test
