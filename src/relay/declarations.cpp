@@ -242,13 +242,12 @@ void Declarations::bind_to_return_exchange(std::string_view work_queue) {
     if (return_bindings_asked_.emplace(work_queue).second) broker_.bind_to_return_exchange(work_queue);
 }
 
-/// It was there, and what a rung could not deliver has asked for it again. Those that did not wait for the answer come
+/// It was there, and what a rung could not deliver has asked for it again. Some did not wait for the answer and come
 /// back from a detour: they are not to wait on a rung for a queue that is known to be gone.
 void Declarations::note_deleted(Route& route, CheckOutcome outcome) {
     const bool gone = outcome == CheckOutcome::missing || outcome == CheckOutcome::exclusive;
-    if (!gone || !core::is_glob(route.entry->match) || route.work_queue_state != WorkQueueState::exists) return;
-    route.work_queue_state = WorkQueueState::checking;
-    route.detoured_unchecked = true;
+    if (!gone || !route.detoured_unchecked || !core::is_glob(route.entry->match)) return;
+    if (route.work_queue_state == WorkQueueState::exists) route.work_queue_state = WorkQueueState::checking;
 }
 
 void Declarations::on_work_queue_answer(Route& route, CheckOutcome outcome, const core::Now& now) {
@@ -311,6 +310,10 @@ void Declarations::on_bound(std::string_view queue, CheckOutcome outcome, std::s
     if (route && route->shared()) {
         note_deleted(*route, outcome);
         on_work_queue_answer(*route, outcome, now);
+        if (outcome == CheckOutcome::exists) {
+            route->gone_for_detoured.reset();
+            route->detoured_unchecked = false;
+        }
     }
     if (const auto known = rebindings_.find(queue); known != rebindings_.end())
         known->second->state = state_of(outcome);

@@ -403,6 +403,7 @@ Relay::Step Relay::send_home_from_rung(const core::Delivery& delivery, const cor
         default:
             const auto& answer = declarations_.rebinding(from.queue, through_return);
             if (may_wait({answer, &answer->awaited}, now)) return Step::wait;
+            if (const auto route = routes_.find(from.queue); route && through_return) route->detoured_unchecked = true;
             return detour(delivery, context, context.history.attempt, instead_of(*target, now), now);
     }
     if (through_return && declarations_.ensure(*target, now) == Target::State::refused)

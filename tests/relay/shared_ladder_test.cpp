@@ -189,6 +189,34 @@ TEST_CASE("what its rung could not deliver, and has not waited for the answer, i
     CHECK(f.broker.binds.empty());
 }
 
+TEST_CASE("what is on a detour for another reason is not parked because its queue was gone for a moment") {
+    SharedFixture f;
+    f.deliver({"web.shop"});
+    f.answer_binds();
+    f.answer_declares();
+    f.confirm_all();
+    f.broker.missing.insert("web.shop");
+    f.deliver_undelivered("web.shop");
+    const bool waited = GENERATE(true, false);
+    CAPTURE(waited);
+    if (!waited) f.pass(core::Milliseconds{400});
+    f.answer_binds();
+    f.broker.missing.clear();
+    if (!waited) {  // and one that comes later finds it
+        f.deliver_undelivered("web.shop");
+        f.answer_binds();
+        f.answer_declares();  // the return exchange itself
+        f.answer_binds();
+    }
+    f.confirm_all();
+    const std::size_t parked = f.lying_in("retryd.parked");
+    f.deliver_detoured(1, "rejected", 0, "web.shop");
+    f.answer_binds();
+    f.answer_declares();
+    CHECK(f.lying_in("retryd.parked") == parked);
+    CHECK(f.lying_in("retryd.shared.1s") == 2);
+}
+
 TEST_CASE("what its rung could not deliver is parked as unpublishable when its queue may not be bound") {
     SharedFixture f;
     f.broker.refused.insert("email");
