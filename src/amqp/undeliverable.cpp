@@ -97,9 +97,12 @@ void UndeliverableTaker::take_out(const Count& count, const std::function<bool()
     found_ = 0;
     // The reader that met the message has just gone; and a busy broker counts none, not even ours (may_be_unasked).
     const auto deadline = Clock::now() + settles_within;
-    do {
-        consumers_ = count().consumers;
-    } while (consumers_ != own_consumers && Clock::now() < deadline);
+    while ((consumers_ = count().consumers) != own_consumers && Clock::now() < deadline) {
+        if (!go_on()) throw Error(Error::Kind::refused, "interrupted");
+        receiver_.serve();
+        std::this_thread::sleep_for(between_counts);
+    }
+    if (consumers_ == 0) throw Error(Error::Kind::refused, "the broker is too busy to count the queue's consumers");
     if (consumers_ > own_consumers) {
         throw Error(Error::Kind::refused,
                     "another consumer takes from the queue, too, so that nobody can tell which message it is");

@@ -43,8 +43,7 @@ class RungFinder {
         QueueCounter counter(broker_);
         for (auto& [name, rung] : rungs_) {
             if (!only_.empty() && name != only_) continue;
-            const auto [there, believed] =
-                count_once_given_back(broker_, [&, &queue = name] { return counter.count(queue); });
+            const auto [there, believed] = counter.count_once_given_back(name);
             if (there.result == amqp::Declarer::Result::missing) continue;
             if (there.result == amqp::Declarer::Result::refused)
                 found.notes.push_back("rung " + core::quoted(name) + ": " + there.text);

@@ -1,5 +1,6 @@
 #include "http/management_requests.h"
 
+#include <chrono>
 #include <utility>
 
 #include "core/safe_text.h"
@@ -64,13 +65,16 @@ Request ManagementRequests::request_to(const std::string& path) const {
 }
 
 /// A busy node answers now and then with 500, where one of its processes has not answered another in time (3.8.9, run):
-/// asked again, it mostly knows.
+/// asked again, it mostly knows. One that has taken long to say so is spared.
 Response ManagementRequests::get(const std::string& path) const {
     constexpr int most_times = 3;
+    constexpr core::Milliseconds long_time{3'000};
+    const auto begun = std::chrono::steady_clock::now();
     try {
         for (int asked = 1;; ++asked) {
             Response response = http::get(request_to(path));
-            if (response.status != http_status::failed || asked >= most_times) return response;
+            const bool spared = asked >= most_times || std::chrono::steady_clock::now() - begun >= long_time;
+            if (response.status != http_status::failed || spared) return response;
         }
     } catch (const Error& error) {
         throw Error(unreachable(error.what()));

@@ -8,6 +8,13 @@
 namespace retryd::commands {
 namespace {
 
+/// Queues for which a command takes its time, one like another.
+constexpr int most_asked_again = 3;
+
+bool in_hand(const CheckedQueue& counted) {
+    return counted.there.counts.messages == 0 && counted.there.counts.consumers > 0;
+}
+
 /// Believes an empty queue after so many quick answers in a row.
 CheckedQueue check_queue(Broker& broker, const std::string& queue, int quick_zeros, int most_times_asked) {
     int in_a_row = 0;
@@ -25,9 +32,15 @@ CheckedQueue check_queue(Broker& broker, const std::string& queue, int quick_zer
 }  // namespace
 
 CheckedQueue QueueCounter::count(const std::string& queue) {
-    constexpr int most_asked_again = 3;
     CheckedQueue counted = check_queue(broker_, queue, 1, not_asked_ < most_asked_again ? 4 : 1);
     if (!counted.believed) ++not_asked_;
+    return counted;
+}
+
+CheckedQueue QueueCounter::count_once_given_back(const std::string& queue) {
+    if (stayed_in_hand_ >= most_asked_again) return count(queue);
+    CheckedQueue counted = commands::count_once_given_back(broker_, [&] { return count(queue); });
+    if (in_hand(counted)) ++stayed_in_hand_;
     return counted;
 }
 
@@ -40,8 +53,7 @@ CheckedQueue count_once_given_back(Broker& broker, const std::function<CheckedQu
     constexpr int most_times = 20;
     for (int asked = 1;; ++asked) {
         CheckedQueue counted = count();
-        const bool in_hand = counted.there.counts.messages == 0 && counted.there.counts.consumers > 0;
-        if (!in_hand || asked >= most_times) return counted;
+        if (!in_hand(counted) || asked >= most_times) return counted;
         broker.wait(between);
     }
 }

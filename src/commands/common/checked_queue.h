@@ -23,10 +23,13 @@ class QueueCounter {
     explicit QueueCounter(Broker& broker) : broker_(broker) {}
 
     CheckedQueue count(const std::string& queue);
+    /// See below; once some of them stay in hand, the others are not waited for.
+    CheckedQueue count_once_given_back(const std::string& queue);
 
   private:
     Broker& broker_;
     int not_asked_ = 0;
+    int stayed_in_hand_ = 0;
 };
 
 /// Before something is done to a queue that is empty: the 0 has to come twice, and it is asked for longer.
