@@ -7,6 +7,7 @@
 #   [3.8]         worth a run on 3.8 in every run: what differs there
 #   [threads]     threads meet in it: runs with ThreadSanitizer, too
 #   [slow]        begins early, so that nobody waits for it in the end
+#   [busy]        it works where most tests wait: fewer run beside it
 #   [serial]      it keeps all processors busy for long: nothing runs beside it
 #   [two-versions]  RabbitMQ 4.0 does there what 4.3 does: on 4.0 at night
 #   [since-3.10]  what it is about, earlier versions do not have; so [since-4.0], [since-4.3]
@@ -47,7 +48,7 @@ cases_with("~[.]" cases)
 if(NOT cases)
   message(FATAL_ERROR "${PROGRAM} lists no test case")
 endif()
-foreach(tag own-broker tls 3.8 threads slow serial one-version two-versions night every-version since-3.10 since-4.0 since-4.3)
+foreach(tag own-broker tls 3.8 threads slow busy serial one-version two-versions night every-version since-3.10 since-4.0 since-4.3)
   cases_with("[${tag}]" with_${tag})
 endforeach()
 
@@ -82,7 +83,7 @@ foreach(case IN LISTS cases)  # the versions in turn: all brokers have about as 
     if(SUITE STREQUAL "cluster")
       set(broker cluster-${version})
       set(timeout 600)  # three nodes on two processors
-      string(APPEND properties " RESOURCE_LOCK ${broker} COST 300")
+      string(APPEND properties " RESOURCE_LOCK ${broker} COST 300 PROCESSORS 3")
     elseif(case IN_LIST with_own-broker)
       set(broker rabbitmq-${version}-alone)
       string(APPEND properties " RESOURCE_LOCK ${broker} COST 200")
@@ -93,6 +94,9 @@ foreach(case IN LISTS cases)  # the versions in turn: all brokers have about as 
     endif()
     if(case IN_LIST with_slow)
       set(timeout 900)
+    endif()
+    if(case IN_LIST with_busy)
+      string(APPEND properties " PROCESSORS 3")
     endif()
     if(case IN_LIST with_serial)
       string(APPEND properties " RUN_SERIAL TRUE")
