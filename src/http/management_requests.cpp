@@ -68,7 +68,7 @@ Request ManagementRequests::request_to(const std::string& path) const {
 /// asked again, it mostly knows. One that has taken long to say so is spared.
 Response ManagementRequests::get(const std::string& path) const {
     constexpr int most_times = 3;
-    constexpr core::Milliseconds long_time{3'000};
+    constexpr core::Milliseconds long_time{6'000};
     const auto begun = std::chrono::steady_clock::now();
     try {
         for (int asked = 1;; ++asked) {

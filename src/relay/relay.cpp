@@ -151,7 +151,10 @@ std::optional<Relay::Step> Relay::count_kept_deaths(const core::Delivery& delive
     if (!route || !route->shared()) death.count = std::max<std::int64_t>(1, death.count);
     if (death.count > 0 || !session_.declare) return std::nullopt;
     const std::shared_ptr<Declarations::Rebinding> answer = declarations_.rebinding(death.queue, true);
-    if (answer->state == WorkQueueState::checking && may_wait({answer, &answer->awaited}, now)) return Step::wait;
+    if (answer->state == WorkQueueState::checking) {
+        if (may_wait({answer, &answer->awaited}, now)) return Step::wait;
+        if (route) route->detoured_unchecked = true;  // the answer holds for it when it comes again
+    }
     if (answer->state != WorkQueueState::missing || !core::is_glob(route->entry->match)) return std::nullopt;
     context.x_death = context.history.x_death;
     return park(delivery, context, nullptr, {core::ParkReason::queue_gone, context.history.attempt}, now);

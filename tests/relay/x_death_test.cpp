@@ -124,6 +124,29 @@ TEST_CASE("x_death: keep: what the return exchange did not know comes as it went
     CHECK_FALSE(f.has_header("retryd.shared.2s.x-death", "x-death"));
 }
 
+TEST_CASE(
+    "x_death: keep: a queue that is gone, which is known late: what comes from its rung then asks, and is parked") {
+    KeepFixture f(core::ReturnPath::headers, "em*");
+    f.deliver();
+    f.answer_binds();
+    f.answer_declares();
+    f.confirm_all();
+    REQUIRE(f.lying_in("retryd.shared.1s.x-death") == 1);
+    f.broker.missing.insert("email");
+    f.comes(f.headers.deaths({{"email", "rejected", 7}}));
+    CHECK(f.broker.binds == Lines{"email"});
+    f.pass(core::Milliseconds{400});
+    f.answer_binds();
+    f.confirm_all();
+    REQUIRE(f.lying_in("retryd.shared.2s.x-death") == 1);
+    f.comes_from("retryd.shared.2s.x-death");
+    CHECK(f.lying_in("email") == 0);
+    f.answer_binds();
+    f.confirm_all();
+    REQUIRE(f.lying_in("retryd.parked") == 1);
+    CHECK(f.header("retryd.parked", "retryd-parked-reason") == "queue-gone");
+}
+
 TEST_CASE("x_death: keep: the attempt is the same whether the broker counts on or begins anew") {
     for (const core::test::DeathEntry& told : {core::test::DeathEntry{"email", "rejected", 8},
                                                core::test::DeathEntry{"email", "rejected", 1, 1'700'000'009}}) {
