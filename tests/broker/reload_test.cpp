@@ -54,7 +54,8 @@ struct Change : Scenario {
         Worker reason_worker(by_reason, 500);
         bool changed = false;
         Clock::time_point last_arrival = Clock::now();
-        while (since(last_arrival) < patience) {
+        // Where the shorter detours do not confirm for a moment either, a message takes the one of five minutes.
+        while (since(last_arrival) < core::detour_delays.back() + patience) {
             const bool rejected = reject_what_comes(ladder_worker, 250);
             if (reject_what_comes(reason_worker, 250) || rejected) last_arrival = Clock::now();
             const std::uint32_t old_ones = depth(old_place);
