@@ -43,6 +43,9 @@ class Daemon {
     /// The number of lines that contain all of these.
     int lines_with(const std::vector<std::string>& texts) const { return test::lines_with(log(), texts); }
     bool await_log(const std::string& text, milliseconds within = patience) const;
+    /// How often the broker has ended the connection because it was too busy to start a quorum queue in time (541).
+    /// What was under way then comes a second time, and retryd connects again.
+    int ended_by_a_busy_broker() const { return lines_with({"the connection", "Cannot declare quorum queue"}); }
 
   private:
     TemporaryFolder folder_;
