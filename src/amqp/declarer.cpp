@@ -204,18 +204,12 @@ Outcome Declarer::unanswered(const Step& step) {
 }
 
 Outcome Declarer::ended(const Step& step, std::string_view words) {
-    const std::optional<QueueVariant> none;
-    if (tells_reason(words)) {
-        const std::string reason{words.substr(words.find(' ') + 1)};
-        Outcome outcome = std::visit(Explain{core::reply_code::internal_error, reason, none}, step);
-        outcome.unanswered = true;
-        return outcome;
-    }
     std::string text = std::visit(WordsFor{}, step);
     const int code = text.empty() ? core::reply_code::internal_error : core::reply_code::not_found;
     if (text.empty())
         text = std::string{words.substr(words.find(' ') + 1)} +
                ": it ends the connection where what it has to say does not fit 255 bytes";
+    const std::optional<QueueVariant> none;
     return std::visit(Explain{code, text, none}, step);
 }
 

@@ -117,8 +117,7 @@ class Declarer {
 
     /// The broker has not answered that one in time.
     static Outcome unanswered(const Step& step);
-    /// It has ended the connection in place of an answer (amqp/aside.h), with these words: a queue that is looked for
-    /// counts as missing, or as unanswered where they give a reason.
+    /// It has ended the connection in place of an answer (amqp/aside.h): a queue that is looked for counts as missing.
     static Outcome ended(const Step& step, std::string_view words);
 
     /// Carries out some of them elsewhere: true for those that it has taken.

@@ -257,10 +257,6 @@ std::string explain_no_answer(const std::string& what, const std::string& queue)
            hanging;
 }
 
-bool tells_reason(std::string_view words) {
-    return words.find(" - ") != std::string_view::npos;
-}
-
 std::string explain_silent_error_queue(const std::string& queue) {
     return "the broker has not answered for " + core::format_duration(declare_timeout) +
            " what it was asked about the error queue " + core::quoted(queue) +

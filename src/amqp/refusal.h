@@ -60,12 +60,6 @@ std::string explain_delete_refusal(std::string_view kind, std::string_view name,
 /// For a step that was not answered within declare_timeout. `what`: "declare queue 'q'"; `queue`: the one that it asks,
 /// empty where it asks none.
 std::string explain_no_answer(const std::string& what, const std::string& queue);
-
-/// Whether the words with which the broker ended a connection name what it could not do in time or at all: "541
-/// INTERNAL_ERROR - Cannot declare quorum queue …" where a node is too busy, "… - Could not add binding due to timeout"
-/// where Khepri has no majority (RabbitMQ 4.3.6: the first seen, the second from its source). Then neither the length
-/// of a name nor a message has ended it, and nothing is known of what was asked.
-bool tells_reason(std::string_view words);
 /// A channel that consumes that queue answers nothing, while others do.
 std::string explain_stuck_channel(const std::string& queue);
 /// Why its connection is left while messages come one at a time.

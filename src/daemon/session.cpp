@@ -135,7 +135,10 @@ void Session::run() {
                                   "that does not fit AMQP 0-9-1",
                               error.code(), error.words());
         }
-        if (!amqp::tells_reason(error.words()) && broker_.set_aside_ending_steps()) {
+        // "541 INTERNAL_ERROR - Cannot declare quorum queue …" gives a reason: then no message has ended the
+        // connection.
+        const bool says_why = error.words().find(" - ") != std::string::npos;
+        if (!says_why && broker_.set_aside_ending_steps()) {
             throw amqp::Error(amqp::Error::Kind::refusal_too_long,
                               "RabbitMQ ended the connection that declares (" + core::safe_name(error.words()) +
                                   "), as it does from 4.0 on where what it has to say of a queue or exchange does not "

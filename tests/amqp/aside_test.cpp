@@ -60,16 +60,4 @@ TEST_CASE("aside: a queue over which the connection ended when it was looked for
     CHECK(declared.text.find("does not fit 255 bytes") != std::string::npos);
 }
 
-TEST_CASE("aside: where the broker says why it ended the connection, the step counts as unanswered, not as missing") {
-    const std::string words = "541 INTERNAL_ERROR - Could not add binding due to timeout";
-    for (const Declarer::Step& step :
-         {Declarer::Step{core::BindingSpec{"a", "retryd.return", "", {}}}, Declarer::Step{Declarer::CheckQueue{"a"}},
-          Declarer::Step{core::QueueSpec{"a.retry.5s", {}, {}}}}) {
-        const Declarer::Outcome outcome = Declarer::ended(step, words);
-        CHECK(outcome.result == Result::refused);
-        CHECK(outcome.unanswered);
-        CHECK(outcome.text.find(words) != std::string::npos);
-    }
-}
-
 }  // namespace retryd::amqp::aside_test
