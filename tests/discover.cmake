@@ -3,6 +3,7 @@
 # Catch2 mean:
 #
 #   [own-broker]  it harms others on the same broker: runs on one that such tests have in turn
+#   [flood]       so many messages that all queues of a node feel it: on one that such tests have in turn, on the newest version
 #   [tls]         it replaces the broker's certificate: one at a time, beside others
 #   [3.8]         worth a run on 3.8 in every run: what differs there
 #   [threads]     threads meet in it: runs with ThreadSanitizer, too
@@ -48,7 +49,7 @@ cases_with("~[.]" cases)
 if(NOT cases)
   message(FATAL_ERROR "${PROGRAM} lists no test case")
 endif()
-foreach(tag own-broker tls 3.8 threads slow busy serial one-version two-versions night every-version since-3.10 since-4.0 since-4.3)
+foreach(tag own-broker flood tls 3.8 threads slow busy serial one-version two-versions night every-version since-3.10 since-4.0 since-4.3)
   cases_with("[${tag}]" with_${tag})
 endforeach()
 
@@ -87,6 +88,9 @@ foreach(case IN LISTS cases)  # the versions in turn: all brokers have about as 
     elseif(case IN_LIST with_own-broker)
       set(broker rabbitmq-${version}-alone)
       string(APPEND properties " RESOURCE_LOCK ${broker} COST 200")
+    elseif(case IN_LIST with_flood AND version STREQUAL newest)
+      set(broker rabbitmq-${version}-flood)
+      string(APPEND properties " RESOURCE_LOCK ${broker} COST 200")
     elseif(case IN_LIST with_tls)
       string(APPEND properties " RESOURCE_LOCK ${broker}-tls COST 150")
     elseif(case IN_LIST with_slow)
@@ -118,7 +122,7 @@ foreach(case IN LISTS cases)  # the versions in turn: all brokers have about as 
            " LABELS \"${labels}\"${properties})\n")
     if(version STREQUAL THREADS_VERSION AND case IN_LIST with_threads)
       string(APPEND text "add_test([==[threads ${version}: ${title}]==] [==[${command}]==])\n"
-             "set_tests_properties([==[threads ${version}: ${title}]==] PROPERTIES LABELS \"threads;night\" TIMEOUT 300"
+             "set_tests_properties([==[threads ${version}: ${title}]==] PROPERTIES LABELS \"threads;night\" TIMEOUT ${timeout}"
              " FIXTURES_REQUIRED \"${broker};tsan\" ENVIRONMENT"
              " \"RETRYD_TEST_BINARY=${TSAN_BINARY};TSAN_OPTIONS=halt_on_error=1\"${properties})\n")
     endif()

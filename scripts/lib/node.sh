@@ -30,10 +30,20 @@ need_running() {
 choose_processor() {
     local range
     processors=()
-    for range in $(sed -n 's/^Cpus_allowed_list:\s*//p' /proc/self/status | tr , ' '); do
+    for range in $(taskset --cpu-list --pid "$$" | sed 's/.*: //; s/,/ /g'); do
         mapfile -t -O "${#processors[@]}" processors < <(seq "${range%-*}" "${range#*-}")
     done
     processor=${processors[RANDOM % ${#processors[@]}]}
+}
+
+# give_processors PID - $processors to the node whose first process that is.
+give_processors() {
+    local broker
+    broker=$(awk -v parent="$1" '$1 == "Pid:" {pid = $2} $1 == "PPid:" && $2 == parent {print pid}' /proc/[0-9]*/status 2>/dev/null)
+    # shellcheck disable=SC2086  # several, one a line
+    for broker in $broker; do
+        taskset --all-tasks --cpu-list --pid "$(IFS=, && echo "${processors[*]}")" "$broker" >/dev/null || true # it has ended
+    done
 }
 
 # Whether the broker speaks AMQP: its first frame is a method (connection.start). An open port alone does not prove that.
@@ -63,7 +73,7 @@ is_ready() {
 # start_node DIR - starts the node of an existing DIR, with the data that is in it, and waits until it speaks AMQP. While it
 # waits, $starting is DIR: when the script is interrupted, end_start kills the node.
 start_node() {
-    local dir=$1 began=$SECONDS shown=0 lock pid
+    local dir=$1 began=$SECONDS shown=0 lock
     # shellcheck source=/dev/null
     . "$dir/settings"
     root_for "$version"
@@ -91,9 +101,7 @@ start_node() {
             say "RabbitMQ $exact_version starts: $(elapsed $shown)"
         fi
     done
-    pid=$(<"$dir/pid")
-    read -r pid _ < <(cat "/proc/$pid/task/$pid/children" && echo)
-    taskset --all-tasks --cpu-list --pid "$(IFS=, && echo "${processors[*]}")" "$pid" >/dev/null
+    give_processors "$(<"$dir/pid")"
     write_env "$dir"
     starting=
     say "RabbitMQ $exact_version is ready after $(elapsed $((SECONDS - began))); its addresses are in $dir/env"

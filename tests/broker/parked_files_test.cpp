@@ -191,7 +191,7 @@ TEST_CASE("parked import that is interrupted or killed anywhere loses nothing, a
 }
 
 TEST_CASE("parked import that was killed: the same command says where to go on, and there nothing is lost",
-          "[slow][night][one-version]") {
+          "[flood][slow][night][one-version]") {
     constexpr int messages = 2'500;
     FilesScene s;
     s.park(messages);

@@ -49,7 +49,7 @@ TEST_CASE("to ack a message in the middle of many costs the broker no walk throu
 }
 
 TEST_CASE("a parking queue that is silent while one consumer goes on for another: all once, and the rest in order",
-          "[slow][night][one-version]") {
+          "[flood][slow][night][one-version]") {
     constexpr int all = 20'000;
     ParkedScene s;
     s.park(all);
@@ -70,7 +70,7 @@ TEST_CASE("a parking queue that is silent while one consumer goes on for another
 }
 
 TEST_CASE("a look at a parking queue that is silent while one consumer goes on for another comes to its end",
-          "[slow][night][one-version]") {
+          "[flood][slow][night][one-version]") {
     constexpr int all = 20'000;
     ParkedScene s;
     s.park(all);

@@ -179,7 +179,7 @@ TEST_CASE("1,000 parked, kill -9 again and again: none lost, the unselected in o
 }
 
 // That is more than one consumer of a replay holds: what two of them held may change places (docs/parked.md).
-TEST_CASE("10,000 parked, kill -9 again and again: none lost", "[slow][night][one-version]") {
+TEST_CASE("10,000 parked, kill -9 again and again: none lost", "[flood][slow][night][one-version]") {
     ParkedScene s;
     std::vector<std::string> stayed = kill_until_all_are_back(s, 10'000, "1000", 500);
     std::vector<std::string> wanted = bodies(10'000, false);

@@ -255,7 +255,7 @@ TEST_CASE("a parking exchange that is deleted holds up nobody: the catch-all tak
 
 // Before 3.10 detours are classic queues: all that waits on one returns at once.
 TEST_CASE("100,000 messages for a full rung hold up no other once they are out of the error queue",
-          "[slow][night][one-version][since-3.10]") {
+          "[flood][slow][night][one-version][since-3.10]") {
     constexpr int messages = 100'000;
     Neighbours s;
     s.start();

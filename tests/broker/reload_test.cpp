@@ -94,7 +94,7 @@ void collect(Scenario& s, const std::string& place, const std::map<std::string, 
 }  // namespace
 
 TEST_CASE("reload among 10,000 messages: none lost, none twice, each decided by one policy wholly, connection kept",
-          "[threads][slow][night][one-version]") {
+          "[threads][flood][slow][night][one-version]") {
     Change s;
     s.start();
     for (int n = 0; n < reloaded_among; ++n)

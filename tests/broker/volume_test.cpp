@@ -104,7 +104,7 @@ struct Mix {
 }  // namespace
 
 TEST_CASE("of 10,000 messages over 5 queues and 4 rungs each comes back exactly as often as it should",
-          "[slow][night]") {
+          "[flood][slow][night]") {
     Mix mix;
     int to_finish = 0;
     std::uint32_t to_park = 0;

@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <stdexcept>
+#include <thread>
 
 #include "amqp/amqp10/receiver.h"
 #include "support/await.h"
@@ -290,6 +292,7 @@ std::unique_ptr<Session> attached(const std::string& address) {
         } catch (const std::runtime_error& error) {
             const bool busy = std::string(error.what()).find("internal-error") != std::string::npos;
             if (!busy || left == 0) throw;
+            std::this_thread::sleep_for(std::chrono::milliseconds(500));
         }
     }
 }
