@@ -36,13 +36,12 @@ choose_processor() {
     processor=${processors[RANDOM % ${#processors[@]}]}
 }
 
-# give_processors PID - $processors to the node whose first process that is.
+# give_processors PID - $processors to the node whose first process that is. Other processes come and go meanwhile.
 give_processors() {
-    local broker
-    broker=$(awk -v parent="$1" '$1 == "Pid:" {pid = $2} $1 == "PPid:" && $2 == parent {print pid}' /proc/[0-9]*/status 2>/dev/null)
-    # shellcheck disable=SC2086  # several, one a line
-    for broker in $broker; do
-        taskset --all-tasks --cpu-list --pid "$(IFS=, && echo "${processors[*]}")" "$broker" >/dev/null || true # it has ended
+    local child
+    for child in $(grep -sl "^PPid:[[:space:]]*$1\$" /proc/[0-9]*/status || true); do
+        child=${child//[!0-9]/}
+        taskset --all-tasks --cpu-list --pid "$(IFS=, && echo "${processors[*]}")" "$child" >/dev/null || true
     done
 }
 
