@@ -47,9 +47,9 @@ set_property(GLOBAL PROPERTY RETRYD_BROKERS 0)
 set(builds_before_brokers "tsan builds;fuzz builds;instructions builds")  # where they are asked for
 
 # Each version has one broker for all tests that harm nobody, and one for those that restart it, change its limits or raise
-# its alarms: tag [own-broker]. Where one start of a quorum queue has taken too long, RabbitMQ 4.3.6 needs 5 s to take each
-# such queue away, one after the other, and as long as others are declared meanwhile it does not recover: whatever floods a
-# node has its own, tag [flood].
+# its alarms: tag [own-broker]. Where one start of a quorum queue has taken too long, RabbitMQ 4.3.6 takes that queue away
+# again, 5 s for each, one after the other, while other starts wait and take too long as well: a node that a dozen such tests
+# flooded at once did not recover in ten minutes. They have one of their own, in turn: tag [flood].
 foreach(version IN LISTS RETRYD_VERSIONS)
   retryd_broker(rabbitmq-${version} ${version} broker)
   retryd_broker(rabbitmq-${version}-alone ${version} broker)

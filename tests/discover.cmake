@@ -84,7 +84,7 @@ foreach(case IN LISTS cases)  # the versions in turn: all brokers have about as 
     if(SUITE STREQUAL "cluster")
       set(broker cluster-${version})
       set(timeout 600)  # three nodes on two processors
-      string(APPEND properties " RESOURCE_LOCK load COST 300")  # whatever makes load for long: one after the other
+      string(APPEND properties " RESOURCE_LOCK ${broker} COST 300")
     elseif(case IN_LIST with_own-broker)
       set(broker rabbitmq-${version}-alone)
       string(APPEND properties " RESOURCE_LOCK ${broker} COST 200")

@@ -36,12 +36,16 @@ choose_processor() {
     processor=${processors[RANDOM % ${#processors[@]}]}
 }
 
-# give_processors PID - $processors to the node whose first process that is. Other processes come and go meanwhile.
+# give_processors PID - $processors to the node whose first process that is. Other processes come and go meanwhile, and
+# threads, for which taskset fails.
 give_processors() {
-    local child
+    local child list
+    list=$(IFS=, && echo "${processors[*]}")
     for child in $(grep -sl "^PPid:[[:space:]]*$1\$" /proc/[0-9]*/status || true); do
         child=${child//[!0-9]/}
-        taskset --all-tasks --cpu-list --pid "$(IFS=, && echo "${processors[*]}")" "$child" >/dev/null || true
+        taskset --all-tasks --cpu-list --pid "$list" "$child" >/dev/null 2>&1 ||
+            taskset --all-tasks --cpu-list --pid "$list" "$child" >/dev/null || [[ ! -d /proc/$child ]] ||
+            say "the node's process $child stays on one processor: RabbitMQ is slow"
     done
 }
 

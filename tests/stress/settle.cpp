@@ -40,8 +40,9 @@ void collect(const Addresses& addresses, Ledger& ledger, const std::string& queu
 std::vector<std::string> busy_queues() {
     std::vector<std::string> busy;
     for (const test::QueueDepth& depth : test::queue_depths(vhost)) {
-        if (depth.messages > 0 && !is_parking(depth.queue))
-            busy.push_back(depth.queue + ": " + std::to_string(depth.messages));
+        if (is_parking(depth.queue)) continue;
+        if (!depth.known) busy.push_back(depth.queue + ": no leader");
+        if (depth.messages > 0) busy.push_back(depth.queue + ": " + std::to_string(depth.messages));
     }
     return busy;
 }

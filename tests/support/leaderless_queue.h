@@ -14,7 +14,7 @@ class LeaderlessQueue {
   public:
     explicit LeaderlessQueue(const std::string& queue)
         : member_("begin {ok, Q} = " + erlang_lookup(queue) + ", amqqueue:get_pid(Q) end") {
-        erlang("ok = ra:stop_server(quorum_queues, " + member_ + ").");
+        erlang(told("stop_server"));
     }
     ~LeaderlessQueue() {
         if (stopped_) end();
@@ -23,11 +23,18 @@ class LeaderlessQueue {
     LeaderlessQueue& operator=(const LeaderlessQueue&) = delete;
 
     void end() {
-        erlang("ok = ra:restart_server(quorum_queues, " + member_ + ").");
+        erlang(told("restart_server"));
         stopped_ = false;
     }
 
   private:
+    /// RabbitMQ 3.8 has one system of Raft, without a name; its restart_server/2 takes something else.
+    std::string told(const std::string& function) const {
+        return "begin M = " + member_ + ", {module, ra} = code:ensure_loaded(ra), " +
+               "ok = case erlang:function_exported(ra, stop_server, 2) of true -> ra:" + function +
+               "(quorum_queues, M); false -> ra:" + function + "(M) end end.";
+    }
+
     std::string member_;
     bool stopped_ = true;
 };

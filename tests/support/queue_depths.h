@@ -11,11 +11,12 @@ namespace retryd::test {
 
 struct QueueDepth {
     std::string queue;
+    bool known = true;  // not where no node leads it
     std::size_t messages = 0;
     std::size_t ready = 0;
 };
 
-/// As the broker last counted: seconds ago, for a quorum queue. Without queues that no node can tell of.
+/// As the broker last counted: seconds ago, for a quorum queue.
 std::vector<QueueDepth> queue_depths(const std::string& vhost);
 
 }  // namespace retryd::test
