@@ -152,6 +152,7 @@ class ReleaseLoop::Worker {
         bool counting = false;                        // that is not answered yet
         std::optional<core::SteadyTime> empty_since;  // since then the broker says so, and may be wrong
         core::SteadyTime not_before{};                // when the lane may be opened again
+        core::SteadyTime lane_changed_at{};           // when it was last opened or closed
         core::SteadyTime busy_at{};                   // when something was last unacked or in flight here
         std::optional<core::SteadyTime> unattended_since;
         bool leaving = false;      // the lane is being closed: nothing more is sent on it
@@ -256,7 +257,7 @@ class ReleaseLoop::Worker {
 
     void on_counted(HeldQueues::Queue& queue, const amqp::Declarer::Outcome& outcome, core::SteadyTime asked) {
         Sender& sender = senders_[queue.work_queue];
-        if (sender.lane == nullptr && asked <= sender.busy_at) return;  // before the lane was closed
+        if (asked <= sender.lane_changed_at) return;  // what was unacked then may be ready now
         const bool there = outcome.result == amqp::Declarer::Result::done;
         const bool says_empty = there && outcome.counts == amqp::QueueCounts{};
         if (!says_empty) sender.empty_since.reset();
@@ -419,7 +420,7 @@ class ReleaseLoop::Worker {
         if (sender.lane != nullptr || wanted == 0 || !any || now.steady < sender.not_before) return;
         if (queue.shared && !bound(queue, sender)) return;
         open(target, queue, sender, wanted);
-        sender.busy_at = now.steady;
+        sender.busy_at = sender.lane_changed_at = now.steady;
     }
 
     void note_fault(HeldQueues::Queue& queue, Sender& sender, const core::Now& now) {
@@ -461,7 +462,7 @@ class ReleaseLoop::Worker {
         sender.release.reset();
         sender.prefetch = 0;
         sender.counted_at = now.steady;
-        sender.busy_at = now.steady;
+        sender.busy_at = sender.lane_changed_at = now.steady;
     }
 
     void open(const BrokerTarget& target, const HeldQueues::Queue& queue, Sender& sender, std::uint16_t prefetch) {
