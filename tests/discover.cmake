@@ -9,7 +9,7 @@
 #   [threads]     threads meet in it: runs with ThreadSanitizer, too
 #   [slow]        begins early, so that nobody waits for it in the end
 #   [busy]        it works where most tests wait: fewer run beside it
-#   [serial]      it keeps all processors busy for long: nothing runs beside it
+#   [busiest]     it keeps processors busy for long: half as many run beside it
 #   [two-versions]  RabbitMQ 4.0 does there what 4.3 does: on 4.0 at night
 #   [since-3.10]  what it is about, earlier versions do not have; so [since-4.0], [since-4.3]
 #   [one-version] what it is about is retryd's for the most part: on the newest version in every run, on the others at night
@@ -49,7 +49,7 @@ cases_with("~[.]" cases)
 if(NOT cases)
   message(FATAL_ERROR "${PROGRAM} lists no test case")
 endif()
-foreach(tag own-broker flood tls 3.8 threads slow busy serial one-version two-versions night every-version since-3.10 since-4.0 since-4.3)
+foreach(tag own-broker flood tls 3.8 threads slow busy busiest one-version two-versions night every-version since-3.10 since-4.0 since-4.3)
   cases_with("[${tag}]" with_${tag})
 endforeach()
 
@@ -102,8 +102,8 @@ foreach(case IN LISTS cases)  # the versions in turn: all brokers have about as 
     if(case IN_LIST with_busy)
       string(APPEND properties " PROCESSORS 3")
     endif()
-    if(case IN_LIST with_serial)
-      string(APPEND properties " RUN_SERIAL TRUE")
+    if(case IN_LIST with_busiest)
+      string(APPEND properties " PROCESSORS 7")
     endif()
     set(labels "${SUITE};${SUITE}-${version}")
     if(version IN_LIST NIGHTLY OR case IN_LIST with_night

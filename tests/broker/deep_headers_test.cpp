@@ -74,7 +74,7 @@ struct DeepHeaders : Scenario {
 }  // namespace
 
 TEST_CASE("a message of AMQP 1.0 with headers that nest 60,000 levels deep delays the others by seconds at most",
-          "[serial][night][since-4.0]") {
+          "[busiest][night][since-4.0]") {
     DeepHeaders s;
     SteadyNeighbour neighbour(broker_address(), s.good, home_after);
     const Machine machine;
@@ -85,7 +85,8 @@ TEST_CASE("a message of AMQP 1.0 with headers that nest 60,000 levels deep delay
     s.stop();
 }
 
-TEST_CASE("messages with headers that nest 26,000 levels deep delay the others by seconds at most", "[serial][night]") {
+TEST_CASE("messages with headers that nest 26,000 levels deep delay the others by seconds at most",
+          "[busiest][night]") {
     DeepHeaders s;
     SteadyNeighbour neighbour(broker_address(), s.good, home_after);
     const Machine machine;
@@ -99,7 +100,7 @@ TEST_CASE("messages with headers that nest 26,000 levels deep delay the others b
 }
 
 TEST_CASE("a stop while a message with very deep headers is under way loses nothing, and gives no second copies",
-          "[serial][night][one-version]") {
+          "[busiest][night][one-version]") {
     DeepHeaders s;
     SteadyNeighbour neighbour(broker_address(), s.good, home_after);
     std::this_thread::sleep_for(seconds(2));
@@ -118,7 +119,7 @@ TEST_CASE("a stop while a message with very deep headers is under way loses noth
 }
 
 TEST_CASE("a reload while a message with very deep headers is under way is in force at once",
-          "[serial][night][one-version]") {
+          "[busiest][night][one-version]") {
     DeepHeaders s;
     SteadyNeighbour neighbour(broker_address(), s.good, home_after);
     const Machine machine;

@@ -99,28 +99,28 @@ struct BothKinds : Scenario {
 }  // namespace
 
 TEST_CASE("a deep message behind one that cannot be handed over keeps no others from coming home",
-          "[serial][night][one-version]") {
+          "[busiest][night][one-version]") {
     BothKinds s;
     s.check_goes_on("ud");
     s.stop();
 }
 
 TEST_CASE("a deep message in front of one that cannot be handed over keeps no others from coming home",
-          "[serial][one-version][night]") {
+          "[busiest][one-version][night]") {
     BothKinds s;
     s.check_goes_on("du");
     s.stop();
 }
 
 TEST_CASE("a message that cannot be handed over while a deep one is on its way keeps no others from coming home",
-          "[serial][night][one-version]") {
+          "[busiest][night][one-version]") {
     BothKinds s;
     s.check_goes_on("d-u");
     s.stop();
 }
 
 TEST_CASE("three deep messages among three that cannot be handed over keep no others from coming home",
-          "[serial][night]") {
+          "[busiest][night]") {
     BothKinds s;
     s.check_goes_on("ududud");
     s.stop();
