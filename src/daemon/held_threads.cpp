@@ -419,8 +419,7 @@ class ReleaseLoop::Worker {
         const bool any = queue.messages.value_or(0) > 0;
         if (sender.lane != nullptr || wanted == 0 || !any || now.steady < sender.not_before) return;
         if (queue.shared && !bound(queue, sender)) return;
-        open(target, queue, sender, wanted);
-        sender.busy_at = sender.lane_changed_at = now.steady;
+        open(target, queue, sender, wanted, now);
     }
 
     void note_fault(HeldQueues::Queue& queue, Sender& sender, const core::Now& now) {
@@ -461,13 +460,19 @@ class ReleaseLoop::Worker {
         session_->close(*std::exchange(sender.lane, nullptr));
         sender.release.reset();
         sender.prefetch = 0;
-        sender.counted_at = now.steady;
-        sender.busy_at = sender.lane_changed_at = now.steady;
+        note_change(sender, now);
     }
 
-    void open(const BrokerTarget& target, const HeldQueues::Queue& queue, Sender& sender, std::uint16_t prefetch) {
+    static void note_change(Sender& sender, const core::Now& now) {
+        sender.counted_at = sender.busy_at = sender.lane_changed_at = now.steady;
+    }
+
+    /// Counted only a while later: until what the broker has handed over has come, it would count as gone.
+    void open(const BrokerTarget& target, const HeldQueues::Queue& queue, Sender& sender, std::uint16_t prefetch,
+              const core::Now& now) {
         sender.lane = session_->open();
         if (sender.lane == nullptr) return;  // the limit of open lanes is reached: try later
+        note_change(sender, now);
         relay::Release::Targets targets{queue.held_queue,
                                         target.settings->policy.catch_all,
                                         queue.shared && sender.may_return,

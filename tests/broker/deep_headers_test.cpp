@@ -74,7 +74,7 @@ struct DeepHeaders : Scenario {
 }  // namespace
 
 TEST_CASE("a message of AMQP 1.0 with headers that nest 60,000 levels deep delays the others by seconds at most",
-          "[busiest][night][since-4.0]") {
+          "[flood][busiest][night][since-4.0]") {
     DeepHeaders s;
     SteadyNeighbour neighbour(broker_address(), s.good, home_after);
     const Machine machine;
@@ -86,7 +86,7 @@ TEST_CASE("a message of AMQP 1.0 with headers that nest 60,000 levels deep delay
 }
 
 TEST_CASE("messages with headers that nest 26,000 levels deep delay the others by seconds at most",
-          "[busiest][night]") {
+          "[flood][busiest][night]") {
     DeepHeaders s;
     SteadyNeighbour neighbour(broker_address(), s.good, home_after);
     const Machine machine;
@@ -100,7 +100,7 @@ TEST_CASE("messages with headers that nest 26,000 levels deep delay the others b
 }
 
 TEST_CASE("a stop while a message with very deep headers is under way loses nothing, and gives no second copies",
-          "[busiest][night][one-version]") {
+          "[flood][busiest][night][one-version]") {
     DeepHeaders s;
     SteadyNeighbour neighbour(broker_address(), s.good, home_after);
     std::this_thread::sleep_for(seconds(2));
@@ -119,7 +119,7 @@ TEST_CASE("a stop while a message with very deep headers is under way loses noth
 }
 
 TEST_CASE("a reload while a message with very deep headers is under way is in force at once",
-          "[busiest][night][one-version]") {
+          "[flood][busiest][night][one-version]") {
     DeepHeaders s;
     SteadyNeighbour neighbour(broker_address(), s.good, home_after);
     const Machine machine;

@@ -106,7 +106,7 @@ TEST_CASE("a deep message behind one that cannot be handed over keeps no others 
 }
 
 TEST_CASE("a deep message in front of one that cannot be handed over keeps no others from coming home",
-          "[busiest][one-version][night]") {
+          "[busiest][night][one-version]") {
     BothKinds s;
     s.check_goes_on("du");
     s.stop();
@@ -120,7 +120,7 @@ TEST_CASE("a message that cannot be handed over while a deep one is on its way k
 }
 
 TEST_CASE("three deep messages among three that cannot be handed over keep no others from coming home",
-          "[busiest][night]") {
+          "[serial][night]") {
     BothKinds s;
     s.check_goes_on("ududud");
     s.stop();

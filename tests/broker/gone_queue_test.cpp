@@ -60,7 +60,7 @@ struct Gone : Scenario {
 /// AMQP does not count those that are being dead-lettered.
 bool has(const std::string& queue, std::size_t messages, std::size_t ready) {
     for (const QueueDepth& depth : queue_depths(broker_address().vhost))
-        if (depth.queue == queue) return depth.messages == messages && depth.ready == ready;
+        if (depth.queue == queue) return depth.known && depth.messages == messages && depth.ready == ready;
     return false;
 }
 

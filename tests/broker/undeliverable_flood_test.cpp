@@ -224,12 +224,12 @@ void check_flood_of_hostile_ones(const std::string& error_queue_type) {
 }  // namespace
 
 TEST_CASE("a flood of small hostile messages loses none of a neighbour's, nor does the daemon grow by it",
-          "[busiest][slow][night]") {
+          "[flood][busiest][slow][night]") {
     check_flood_of_hostile_ones("quorum");
 }
 
 TEST_CASE("a flood of small hostile messages loses none of a neighbour's where the error queue is a classic one",
-          "[busiest][slow][night]") {
+          "[flood][busiest][slow][night]") {
     check_flood_of_hostile_ones("classic");
 }
 

@@ -12,7 +12,7 @@ namespace {
 /// Only the node that leads a quorum queue counts it; each other one tells 0 (RabbitMQ 3.10, 4.3).
 std::string depths_of(const std::string& vhost) {
     return "[begin Node = case amqqueue:get_pid(Q) of"
-           " {_, _} = Member -> case ra:members(Member, 1000) of {ok, _, {_, Leader}} -> Leader; _ -> none end;"
+           " {_, _} = Member -> case ra:members(Member, 5000) of {ok, _, {_, Leader}} -> Leader; _ -> none end;"
            " Pid -> node(Pid) end,"
            " {resource, _, _, Name} = amqqueue:get_name(Q),"
            " case rpc:call(Node, rabbit_amqqueue, info, [Q, [messages, messages_ready]]) of"
