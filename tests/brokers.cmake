@@ -79,8 +79,9 @@ function(retryd_broker_tests target suite)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${file}.in)
 endfunction()
 
-# Some tests take what another preset builds: fixtures as well, built before anything else runs. Beside the tests a build
-# would take half an hour, and they would wait for a processor until they give up.
+# Some tests take what another preset builds: fixtures as well, built before anything else runs, two at a time, because each
+# has moments with work for one processor. Beside the tests a build would take half an hour, and they would wait for a
+# processor until they give up.
 #
 # retryd_preset(NAME TARGET...) - the fixture NAME.
 function(retryd_preset name)
@@ -88,7 +89,7 @@ function(retryd_preset name)
   add_test(NAME "${name} builds" WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} COMMAND flock ${dir}.lock sh -c
     "echo \"./test --all (pid $PPID)\" >'${dir}.lock' && cmake --preset ${name} >/dev/null && cmake --build '${dir}' --parallel ${RETRYD_CORES} --target $*" build ${ARGN})
   set_tests_properties("${name} builds" PROPERTIES FIXTURES_SETUP ${name} LABELS fixture COST 2000 TIMEOUT 1800
-                       RUN_SERIAL TRUE)
+                       PROCESSORS 7)
 endfunction()
 
 include(ProcessorCount)

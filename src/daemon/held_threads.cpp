@@ -460,10 +460,10 @@ class ReleaseLoop::Worker {
         session_->close(*std::exchange(sender.lane, nullptr));
         sender.release.reset();
         sender.prefetch = 0;
-        note_change(sender, now);
+        note_lane_change(sender, now);
     }
 
-    static void note_change(Sender& sender, const core::Now& now) {
+    static void note_lane_change(Sender& sender, const core::Now& now) {
         sender.counted_at = sender.busy_at = sender.lane_changed_at = now.steady;
     }
 
@@ -472,7 +472,7 @@ class ReleaseLoop::Worker {
               const core::Now& now) {
         sender.lane = session_->open();
         if (sender.lane == nullptr) return;  // the limit of open lanes is reached: try later
-        note_change(sender, now);
+        note_lane_change(sender, now);
         relay::Release::Targets targets{queue.held_queue,
                                         target.settings->policy.catch_all,
                                         queue.shared && sender.may_return,

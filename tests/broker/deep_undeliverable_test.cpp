@@ -120,7 +120,7 @@ TEST_CASE("a message that cannot be handed over while a deep one is on its way k
 }
 
 TEST_CASE("three deep messages among three that cannot be handed over keep no others from coming home",
-          "[serial][night]") {
+          "[busiest][flood][serial-3.10][night]") {
     BothKinds s;
     s.check_goes_on("ududud");
     s.stop();
