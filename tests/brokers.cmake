@@ -44,7 +44,7 @@ function(retryd_broker name version kind)
 endfunction()
 
 set_property(GLOBAL PROPERTY RETRYD_BROKERS 0)
-set(builds_before_brokers "tsan builds;fuzz builds;instructions builds")  # where they are asked for
+set(builds_before_brokers "tsan builds;fuzz builds;instructions builds;release builds")  # where they are asked for
 
 # Each version has one broker for all tests that harm nobody, and one for those that restart it, change its limits or raise
 # its alarms: tag [own-broker]. Where one start of a quorum queue has taken too long, RabbitMQ 4.3.6 takes that queue away
@@ -79,16 +79,16 @@ function(retryd_broker_tests target suite)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${file}.in)
 endfunction()
 
-# Some tests take what another preset builds: fixtures as well, built before anything else runs, two at a time, because each
-# has moments with work for one processor. Beside the tests a build would take half an hour, and they would wait for a
-# processor until they give up.
+# Some tests take what another preset builds: fixtures as well, built before all but the tests of the layers, two at a time,
+# because each has moments with work for one processor. Beside a broker a build would take half an hour, and the tests
+# would wait for a processor until they give up.
 #
 # retryd_preset(NAME TARGET...) - the fixture NAME.
 function(retryd_preset name)
   set(dir ${PROJECT_SOURCE_DIR}/build/${name})
   add_test(NAME "${name} builds" WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} COMMAND flock ${dir}.lock sh -c
     "echo \"./test --all (pid $PPID)\" >'${dir}.lock' && cmake --preset ${name} >/dev/null && cmake --build '${dir}' --parallel ${RETRYD_CORES} --target $*" build ${ARGN})
-  set_tests_properties("${name} builds" PROPERTIES FIXTURES_SETUP ${name} LABELS fixture COST 2000 TIMEOUT 1800
+  set_tests_properties("${name} builds" PROPERTIES FIXTURES_SETUP ${name} LABELS fixture COST 2000 TIMEOUT 3600
                        PROCESSORS 7)
 endfunction()
 
@@ -105,5 +105,6 @@ set_tests_properties("bench starts" PROPERTIES LABELS "bench;night" TIMEOUT 60)
 foreach(layer daemon telemetry http)
   add_test(NAME "threads ${layer}"
            COMMAND ${RETRYD_RUN} ${PROJECT_SOURCE_DIR}/build/tsan/tests/${layer}/${layer}_tests)
-  set_tests_properties("threads ${layer}" PROPERTIES LABELS "threads;night" FIXTURES_REQUIRED tsan TIMEOUT 300)
+  set_tests_properties("threads ${layer}" PROPERTIES LABELS "threads;night" FIXTURES_REQUIRED tsan TIMEOUT 300
+                       DEPENDS "${builds_before_brokers}")
 endforeach()

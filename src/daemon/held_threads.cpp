@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "amqp/empty_answers.h"
 #include "amqp/error.h"
 #include "amqp/held_session.h"
 #include "amqp/proof_keys.h"
 #include "core/topology.h"
+#include "daemon/held_count.h"
 #include "http/client.h"
 #include "http/management.h"
 #include "relay/release.h"
@@ -107,11 +107,9 @@ constexpr std::uint16_t prefetch_of_release = 64;
 constexpr Milliseconds releasing_turn{5};
 constexpr Milliseconds holding_turn{100};
 constexpr Milliseconds idle_turn{200};
-/// How often the number of held messages is asked for.
-constexpr Milliseconds counted_every{1'000};
-constexpr Milliseconds counted_seldom{10'000};
-/// Where messages were known to be, a queue is empty if the broker has said so for that long: an election takes less.
-constexpr Milliseconds empty_after{30'000};
+/// A queue that we consume from is empty if none was ready that long after the last one was on its way: what is given
+/// back is ready only a moment later.
+constexpr Milliseconds none_left_after{500};
 /// Messages that are there for so long without a release were left behind.
 constexpr Milliseconds left_behind_after{30'000};
 constexpr Milliseconds first_release_backoff{1'000};
@@ -146,14 +144,9 @@ class ReleaseLoop::Worker {
     struct Sender {
         amqp::HeldSession::Lane* lane = nullptr;
         std::unique_ptr<relay::Release> release;
-        std::uint16_t prefetch = 0;                   // the consumer's
-        core::SteadyTime counted_at{};                // when the count was last asked for
-        core::SteadyTime counted_zero{};              // when a count was asked for that found nothing ready
-        bool counting = false;                        // that is not answered yet
-        std::optional<core::SteadyTime> empty_since;  // since then the broker says so, and may be wrong
-        core::SteadyTime not_before{};                // when the lane may be opened again
-        core::SteadyTime lane_changed_at{};           // when it was last opened or closed
-        core::SteadyTime busy_at{};                   // when something was last unacked or in flight here
+        std::uint16_t prefetch = 0;     // the consumer's
+        core::SteadyTime not_before{};  // when the lane may be opened again
+        HeldCount count;
         std::optional<core::SteadyTime> unattended_since;
         bool leaving = false;      // the lane is being closed: nothing more is sent on it
         bool identifying = false;  // a declaration that tells whose queue it is has been sent
@@ -238,46 +231,32 @@ class ReleaseLoop::Worker {
         return turn;
     }
 
-    /// Counts often while messages are held as well: perhaps none is ready because all of them are unacked here and
-    /// will be returned.
     void count(const HeldQueues::Queue& queue, Sender& sender, const core::Now& now) {
         const bool often =
             sender.lane != nullptr || queue.messages.value_or(1) > 0 || queue.outage.state() != Outage::State::none;
-        if (sender.counting || now.steady - sender.counted_at < (often ? counted_every : counted_seldom)) return;
-        sender.counting = true;
-        sender.counted_at = now.steady;
-        session_->carry_out(
-            amqp::Declarer::CheckQueue{queue.held_queue},
-            [this, work_queue = queue.work_queue, asked = now.steady](const amqp::Declarer::Outcome& outcome) {
-                senders_[work_queue].counting = false;
-                if (outcome.unanswered) return;
-                held_->visit(work_queue, [&](HeldQueues::Queue& counted) { on_counted(counted, outcome, asked); });
-            });
+        if (!sender.count.due(often, now.steady)) return;
+        sender.count.asked(now.steady);
+        session_->carry_out(amqp::Declarer::CheckQueue{queue.held_queue},
+                            [this, work_queue = queue.work_queue](const amqp::Declarer::Outcome& outcome) {
+                                const bool known =
+                                    !outcome.unanswered && held_->visit(work_queue, [&](HeldQueues::Queue& counted) {
+                                        on_counted(counted, outcome);
+                                    });
+                                if (!known) senders_[work_queue].count.unanswered();
+                            });
     }
 
-    void on_counted(HeldQueues::Queue& queue, const amqp::Declarer::Outcome& outcome, core::SteadyTime asked) {
+    void on_counted(HeldQueues::Queue& queue, const amqp::Declarer::Outcome& outcome) {
         Sender& sender = senders_[queue.work_queue];
-        if (asked <= sender.lane_changed_at) return;  // what was unacked then may be ready now
         const bool there = outcome.result == amqp::Declarer::Result::done;
-        const bool says_empty = there && outcome.counts == amqp::QueueCounts{};
-        if (!says_empty) sender.empty_since.reset();
-        if (says_empty && !is_empty(queue, sender, asked)) return;
-        queue.messages = there ? outcome.counts.messages : 0;
+        const auto counts = there ? std::optional{outcome.counts} : std::nullopt;
+        const auto messages =
+            sender.count.answered(counts, queue.messages, sender.lane != nullptr, system::steady_now());
+        if (!messages) return;
+        queue.messages = messages;
         queue.on_the_way = on_the_way(sender);
-        if (sender.lane == nullptr) queue.stays = std::min(queue.stays, *queue.messages);
+        if (sender.lane == nullptr) queue.stays = std::min(queue.stays, *messages);
         if (!there) queue.whose = Whose::unknown;  // a later queue of that name may be somebody else's
-        if (*queue.messages == 0) sender.counted_zero = asked;
-    }
-
-    /// The broker names neither messages nor consumers: so it does of a queue that it cannot ask, or that has no leader
-    /// now (amqp::may_be_unasked). Taken for empty, what is held there would be given up: a reload that takes its entry
-    /// away would leave it where it is.
-    static bool is_empty(const HeldQueues::Queue& queue, Sender& sender, core::SteadyTime asked) {
-        if (sender.lane != nullptr) return false;  // our own consumer is missing
-        const core::SteadyTime answered = system::steady_now();
-        if (!sender.empty_since) sender.empty_since = asked;
-        if (answered - *sender.empty_since >= empty_after) return true;
-        return queue.messages ? *queue.messages == 0 : !amqp::may_be_unasked({}, answered - asked);
     }
 
     static void ready_again(HeldQueues::Queue& queue) {
@@ -370,7 +349,7 @@ class ReleaseLoop::Worker {
             if (queue.messages) queue.start_content_known = true;
             return;
         }
-        if (sender.empty_since) return;  // perhaps there are none any more
+        if (sender.count.may_be_empty()) return;  // perhaps there are none any more
         if (queue.whose == Whose::unknown || queue.whose == Whose::not_ours) return;
         if (may_be_anothers(queue) && !(sender.release && sender.release->any_proven())) return;
         if (!sender.unattended_since) sender.unattended_since = now.steady;
@@ -453,26 +432,21 @@ class ReleaseLoop::Worker {
     }
 
     /// What was unacked here becomes ready again, and is counted as that until the broker says so: else a queue that
-    /// cannot be asked just then would count as empty. A count that was asked for before is useless.
+    /// cannot be asked just then would count as empty.
     void close(HeldQueues::Queue& queue, Sender& sender, const core::Now& now) {
         queue.on_the_way = sender.release->not_home();
         ready_again(queue);
         session_->close(*std::exchange(sender.lane, nullptr));
         sender.release.reset();
         sender.prefetch = 0;
-        note_lane_change(sender, now);
+        sender.count.lane_changed(now.steady);
     }
 
-    static void note_lane_change(Sender& sender, const core::Now& now) {
-        sender.counted_at = sender.busy_at = sender.lane_changed_at = now.steady;
-    }
-
-    /// Counted only a while later: until what the broker has handed over has come, it would count as gone.
     void open(const BrokerTarget& target, const HeldQueues::Queue& queue, Sender& sender, std::uint16_t prefetch,
               const core::Now& now) {
         sender.lane = session_->open();
         if (sender.lane == nullptr) return;  // the limit of open lanes is reached: try later
-        note_lane_change(sender, now);
+        sender.count.lane_changed(now.steady);
         relay::Release::Targets targets{queue.held_queue,
                                         target.settings->policy.catch_all,
                                         queue.shared && sender.may_return,
@@ -505,7 +479,7 @@ class ReleaseLoop::Worker {
         }
         if (sender.lane == nullptr) {
             // The queue is empty and nothing is in flight: there is nothing to release.
-            const bool none = queue.messages && *queue.messages == 0 && sender.counted_zero > sender.busy_at;
+            const bool none = queue.messages && *queue.messages == 0 && sender.count.none_since_busy();
             if (none && !queue.outage.held_by_hand()) queue.outage.emptied(now);
             return;
         }
@@ -516,8 +490,8 @@ class ReleaseLoop::Worker {
         if (sender.release->counts().parked > 0) queue.gone = true;
         sender.release->on_tick(now);
         const bool idle = sender.release->empty();
-        if (!idle) sender.busy_at = now.steady;
-        if (idle && sender.counted_zero > sender.busy_at + counted_every / 2) queue.outage.emptied(now);
+        if (!idle) sender.count.busy(now.steady);
+        if (idle && sender.count.none_since_busy(none_left_after)) queue.outage.emptied(now);
     }
 
     std::shared_ptr<SideThreadState> state_;
