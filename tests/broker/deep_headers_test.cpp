@@ -20,7 +20,7 @@ namespace {
 
 constexpr milliseconds home_after(200);
 /// RabbitMQ has the channel busy for seconds with them.
-constexpr std::uint32_t few = 4;
+constexpr std::uint32_t few = 3;
 /// It is known after two seconds that the channel is stuck, and then all comes that waited.
 constexpr milliseconds late_at_most(3'000);
 
