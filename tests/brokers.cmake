@@ -79,7 +79,7 @@ function(retryd_broker_tests target suite)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${file}.in)
 endfunction()
 
-# Some tests take what another preset builds: fixtures as well, built before all but the tests of the layers, two at a time,
+# Some tests take what another preset builds: fixtures as well, built before what needs a broker, two at a time,
 # because each has moments with work for one processor. Beside a broker a build would take half an hour, and the tests
 # would wait for a processor until they give up.
 #

@@ -46,14 +46,16 @@ std::optional<std::uint64_t> HeldCount::answered(const std::optional<amqp::Queue
 /// (amqp::may_be_unasked).
 bool HeldCount::believe_empty(core::SteadyTime when, std::optional<std::uint64_t> known, bool consumed,
                               core::SteadyTime now) {
-    if (consumed) return false;  // our own consumer is missing
-    if (known && *known == 0) {
-        // Its time begins only where messages are known to be: a queue that was empty for long may have some now.
+    if (consumed) {  // our own consumer is missing: the queue was not asked, and perhaps not before either
         empty_since_.reset();
-        return true;
+        return false;
     }
-    if (!empty_since_) empty_since_ = when;
-    return now - *empty_since_ >= empty_after || (!known && !amqp::may_be_unasked({}, now - when));
+    if (!empty_since_) empty_since_ = now;
+    const bool for_long = now - *empty_since_ >= empty_after;
+    const bool believed = known ? *known == 0 || for_long : for_long || !amqp::may_be_unasked({}, now - when);
+    // The time begins anew: a queue that was empty for long may have some messages now.
+    if (believed) empty_since_.reset();
+    return believed;
 }
 
 }  // namespace retryd::daemon

@@ -349,7 +349,8 @@ class ReleaseLoop::Worker {
             if (queue.messages) queue.start_content_known = true;
             return;
         }
-        if (sender.count.may_be_empty()) return;  // perhaps there are none any more
+        // Perhaps there are none any more. The time goes on: where the broker says that on and off, a lane tells.
+        if (sender.count.may_be_empty()) return;
         if (queue.whose == Whose::unknown || queue.whose == Whose::not_ours) return;
         if (may_be_anothers(queue) && !(sender.release && sender.release->any_proven())) return;
         if (!sender.unattended_since) sender.unattended_since = now.steady;

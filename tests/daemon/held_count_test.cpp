@@ -92,6 +92,24 @@ TEST_CASE("a queue of held messages that is called empty is so after half a minu
     f.pass(Milliseconds{20});
     CHECK(f.ask({{0, 0}}, 50) == 0);
     CHECK(f.count.none_since_busy());
+    // And those that are put there then have half a minute of their own.
+    f.pass(Milliseconds{9'000});
+    CHECK_FALSE(f.ask({{0, 0}}, 1));
+}
+
+TEST_CASE("a single answer that calls a queue of held messages empty is not believed, however long it took") {
+    Fixture f;
+    CHECK_FALSE(f.ask({{0, 0}}, 50, !consumed, Milliseconds{60'000}));
+    CHECK_FALSE(f.ask({{0, 0}}, 50));
+}
+
+TEST_CASE("a count of held messages without our own consumer shows that the queue was not asked before, either") {
+    Fixture f;
+    CHECK_FALSE(f.ask({{0, 0}}, 50));
+    f.pass(Milliseconds{20'000});
+    CHECK_FALSE(f.ask({{0, 0}}, 50, consumed));
+    f.pass(Milliseconds{20'000});
+    CHECK_FALSE(f.ask({{0, 0}}, 50));
 }
 
 TEST_CASE("whatever else the broker says of a queue of held messages ends its time of being called empty") {
@@ -118,6 +136,7 @@ TEST_CASE("a queue of held messages that was empty for long is not believed to b
     CHECK_FALSE(f.ask({{0, 0}}, 1));
     f.pass(Milliseconds{30'000});
     CHECK(f.ask({{0, 0}}, 1) == 0);
+    CHECK_FALSE(f.ask({{0, 0}}, 1));
 }
 
 TEST_CASE("a queue of held messages is empty at once where it is gone") {
@@ -136,7 +155,7 @@ TEST_CASE(
     "of a queue of held messages of which nothing is known, slow answers say that it is empty after half a minute") {
     Fixture f;
     CHECK_FALSE(f.ask({{0, 0}}, not_known, !consumed, Milliseconds{250}));
-    f.pass(Milliseconds{29'499});
+    f.pass(Milliseconds{29'749});
     CHECK_FALSE(f.ask({{0, 0}}, not_known, !consumed, Milliseconds{250}));
     CHECK(f.ask({{0, 0}}, not_known, !consumed, Milliseconds{250}) == 0);
 }
