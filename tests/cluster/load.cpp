@@ -76,6 +76,23 @@ void Load::run_for(milliseconds time) {
     }
 }
 
+void Load::run_until_parked() {
+    run_for(seconds(3));
+    const auto began = Clock::now();
+    while (!parked() && since(began) < 2 * patience)
+        run_for(milliseconds(100));
+    REQUIRE(parked());
+}
+
+bool Load::parked() const {
+    const auto client = stress::connect(addresses_);
+    const auto& queues = loaded_queues();
+    return std::all_of(queues.begin(), queues.end(), [&](const stress::WorkQueue& queue) {
+        const auto state = client->look_at(stress::parking_of(queue));
+        return state && state->messages > 0;
+    });
+}
+
 bool Load::consuming() const {
     try {
         const auto state = stress::connect(addresses_)->look_at(stress::error_queue);

@@ -22,7 +22,7 @@ int other_than(int one, int another) {
 TEST_CASE("the node that retryd is connected to is killed: it goes on at another one, and nothing is lost") {
     Cluster cluster;
     Load load(cluster, 1, 1);
-    load.run_for(seconds(3));
+    load.run_until_parked();
     cluster.kill(1);
     CHECK(await([&] { return load.consuming(); }, 2 * patience));
     load.run_for(seconds(8));
@@ -33,7 +33,7 @@ TEST_CASE("the node that retryd is connected to is killed: it goes on at another
 TEST_CASE("a follower of the rungs is killed: nothing is lost", "[night]") {
     Cluster cluster;
     Load load(cluster, 1, 1);
-    load.run_for(seconds(3));
+    load.run_until_parked();
     const int follower = other_than(cluster.leader_of(rung), 1);
     cluster.kill(follower);
     load.run_for(seconds(8));
@@ -46,7 +46,7 @@ TEST_CASE("the node that leads the rungs is killed, which is not the one that re
     Cluster cluster;
     constexpr int leader = 2;
     Load load(cluster, 1, leader);
-    load.run_for(seconds(3));
+    load.run_until_parked();
     REQUIRE(cluster.leader_of(rung) == leader);
     cluster.kill(leader);
     CHECK(await([&] { return load.consuming(); }));
@@ -58,7 +58,7 @@ TEST_CASE("the node that leads the rungs is killed, which is not the one that re
 TEST_CASE("two of three nodes are away for 30 s: nothing is lost, and everything goes on by itself", "[night]") {
     Cluster cluster;
     Load load(cluster, 1, 1);
-    load.run_for(seconds(3));
+    load.run_until_parked();
     cluster.kill(2);
     cluster.kill(3);
     load.run_for(seconds(30));
