@@ -82,11 +82,22 @@ begin_broker() {
 
 await_broker() { wait "$broker_starts"; }
 
+# After an upgrade of clang or of system headers clang refuses what it has precompiled before.
+forget_precompiled() { # PRESET; fails where nothing is that old
+    local old
+    old=$(find "$project/build/$1" -name '*.pch' ! -newer /var/lib/dpkg/status -print -delete)
+    [[ -n $old ]] && say "once more: what was precompiled before the last change of the installed packages is thrown away"
+}
+
+compile() { # PRESET TARGET...
+    step "building ($1)" "$work/build.log" cmake --build "$project/build/$1" --parallel "$(nproc)" --target "${@:2}"
+}
+
 # build PRESET TARGET... - configures and builds, one compiler for each core.
 build() {
     local cache=$project/build/$1/CMakeCache.txt
     # Of another generator: CMake would refuse it.
     if [[ -e $cache ]] && ! grep -q '^CMAKE_GENERATOR:INTERNAL=Ninja$' "$cache"; then rm -r "$cache" "${cache%/*}/CMakeFiles"; fi
     step "configuring ($1)" "$work/configure.log" cmake --preset "$1" -S "$project" &&
-        step "building ($1)" "$work/build.log" cmake --build "$project/build/$1" --parallel "$(nproc)" --target "${@:2}"
+        { compile "$@" || { forget_precompiled "$1" && compile "$@"; }; }
 }

@@ -12,7 +12,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 #include <regex>
@@ -24,5 +23,3 @@
 #include <utility>
 #include <variant>
 #include <vector>
-
-#include "support/catch.h"
