@@ -74,6 +74,7 @@ bool lacks_permission(std::string_view text) {
 }
 
 std::string plain(std::string_view what, int code, std::string_view text) {
+    if (text.ends_with('.')) text.remove_suffix(1);  // a sentence may follow
     std::string line = "the broker refused to " + std::string{what} + ": " + std::to_string(code) + ' ';
     line += core::safe_name(text);
     if (code == core::reply_code::access_refused && lacks_permission(text)) line += std::string{"; "} + give_permission;

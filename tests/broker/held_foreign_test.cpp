@@ -111,6 +111,27 @@ TEST_CASE(
     CHECK(s.looks() <= 2);
 }
 
+TEST_CASE("a queue by the name of one of held messages that its connection alone may use: said, not taken for none",
+          "[one-version]") {
+    HeldScene s;
+    const std::string theirs = held_of(s.work);
+    {
+        Client stranger(broker_address());
+        stranger.declare_exclusive_queue(theirs);
+        s.start();
+        REQUIRE(await([&] { return s.daemon.lines_with({"cannot be sent home", theirs, "RESOURCE_LOCKED"}) == 1; }));
+    }
+    CHECK(s.daemon.lines_with({"is held any more"}) == 0);
+    // Once that connection has ended, what fails is held, and goes home. A start declares it sooner than in a minute.
+    s.stop();
+    s.start();
+    s.fill(2);
+    s.take_away();
+    Worker worker(s.work);
+    s.take_home(worker, 2);
+    s.stop();
+}
+
 TEST_CASE("a queue that retryd has made, and a message of somebody else's in it: one look, and the log says so",
           "[one-version]") {
     HeldScene s;
