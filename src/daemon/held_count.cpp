@@ -29,17 +29,15 @@ void HeldCount::unanswered() {
     empty_since_.reset();
 }
 
-std::optional<std::uint64_t> HeldCount::answered(const amqp::Declarer::Outcome& outcome,
+std::optional<std::uint64_t> HeldCount::answered(const std::optional<amqp::QueueCounts>& counts,
                                                  std::optional<std::uint64_t> known, bool consumed,
                                                  core::SteadyTime now) {
-    using Result = amqp::Declarer::Result;
     const auto when = std::exchange(asked_at_, {});
-    if (outcome.result == Result::refused) empty_since_.reset();
-    if (outcome.result == Result::refused || !when || *when <= lane_changed_at_) return std::nullopt;
-    const bool says_empty = outcome.result == Result::done && outcome.counts == amqp::QueueCounts{};
+    if (!when || *when <= lane_changed_at_) return std::nullopt;
+    const bool says_empty = counts == amqp::QueueCounts{};
     if (!says_empty) empty_since_.reset();
     if (says_empty && !believe_empty(*when, known, consumed, now)) return std::nullopt;
-    const std::uint64_t messages = outcome.result == Result::done ? outcome.counts.messages : 0;
+    const std::uint64_t messages = counts ? counts->messages : 0;
     if (messages == 0) none_at_ = *when;
     return messages;
 }

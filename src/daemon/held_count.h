@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "amqp/declarer.h"
+#include "amqp/topology_commands.h"
 #include "core/time.h"
 
 namespace retryd::daemon {
@@ -20,11 +20,10 @@ class HeldCount {
     void asked(core::SteadyTime now);
     /// The question will not be answered.
     void unanswered();
-    /// How many are ready, if that answer counts: none where there is no such queue. A refusal does not say that: the
-    /// node of a classic queue is down, for example. `known`: the number as far as it was known before; `consumed`: a
-    /// consumer of ours takes from that queue.
-    std::optional<std::uint64_t> answered(const amqp::Declarer::Outcome& outcome, std::optional<std::uint64_t> known,
-                                          bool consumed, core::SteadyTime now);
+    /// How many are ready, if that answer counts. `counts`: nothing where there is no such queue, or it may not be
+    /// asked; `known`: the number as far as it was known before; `consumed`: a consumer of ours takes from that queue.
+    std::optional<std::uint64_t> answered(const std::optional<amqp::QueueCounts>& counts,
+                                          std::optional<std::uint64_t> known, bool consumed, core::SteadyTime now);
 
     /// Our consumer has come or gone. What was unacked is ready again some time later, and what the broker hands over
     /// is no longer ready before it is here: no answer to an earlier question counts, and the next is asked only a

@@ -147,7 +147,6 @@ class ReleaseLoop::Worker {
         std::uint16_t prefetch = 0;     // the consumer's
         core::SteadyTime not_before{};  // when the lane may be opened again
         HeldCount count;
-        bool refused = false;  // the last answer to a count was a refusal
         std::optional<core::SteadyTime> unattended_since;
         bool leaving = false;      // the lane is being closed: nothing more is sent on it
         bool identifying = false;  // a declaration that tells whose queue it is has been sent
@@ -239,38 +238,25 @@ class ReleaseLoop::Worker {
         sender.count.asked(now.steady);
         session_->carry_out(amqp::Declarer::CheckQueue{queue.held_queue},
                             [this, work_queue = queue.work_queue](const amqp::Declarer::Outcome& outcome) {
-                                const bool known = held_->visit(work_queue, [&](HeldQueues::Queue& counted) {
-                                    note_refusal(counted, outcome);
-                                    on_counted(counted, outcome);
-                                });
+                                const bool known =
+                                    !outcome.unanswered && held_->visit(work_queue, [&](HeldQueues::Queue& counted) {
+                                        on_counted(counted, outcome);
+                                    });
                                 if (!known) senders_[work_queue].count.unanswered();
                             });
     }
 
-    /// Said as long as the broker refuses; that it does not answer says nothing of that.
-    void note_refusal(HeldQueues::Queue& queue, const amqp::Declarer::Outcome& outcome) {
-        if (outcome.unanswered) return;
-        const bool refused = outcome.result == amqp::Declarer::Result::refused;
-        const bool before = std::exchange(senders_[queue.work_queue].refused, refused);
-        if (refused && queue.whose != Whose::not_ours) {
-            queue.fault = {outcome.text,
-                           "Nothing is sent home before it answers: start the node that it names, or end the "
-                           "connection that keeps that queue to itself"};
-        } else if (before && !refused && queue.whose != Whose::not_ours) {
-            queue.fault = {};
-        }
-    }
-
     void on_counted(HeldQueues::Queue& queue, const amqp::Declarer::Outcome& outcome) {
         Sender& sender = senders_[queue.work_queue];
+        const bool there = outcome.result == amqp::Declarer::Result::done;
+        const auto counts = there ? std::optional{outcome.counts} : std::nullopt;
         const auto messages =
-            sender.count.answered(outcome, queue.messages, sender.lane != nullptr, system::steady_now());
+            sender.count.answered(counts, queue.messages, sender.lane != nullptr, system::steady_now());
         if (!messages) return;
         queue.messages = messages;
         queue.on_the_way = on_the_way(sender);
         if (sender.lane == nullptr) queue.stays = std::min(queue.stays, *messages);
-        // A later queue of that name may be somebody else's.
-        if (outcome.result == amqp::Declarer::Result::missing) queue.whose = Whose::unknown;
+        if (!there) queue.whose = Whose::unknown;  // a later queue of that name may be somebody else's
     }
 
     static void ready_again(HeldQueues::Queue& queue) {
@@ -411,7 +397,7 @@ class ReleaseLoop::Worker {
             close(queue, sender, now);
         }
         const bool any = queue.messages.value_or(0) > 0;
-        if (sender.lane != nullptr || wanted == 0 || !any || sender.refused || now.steady < sender.not_before) return;
+        if (sender.lane != nullptr || wanted == 0 || !any || now.steady < sender.not_before) return;
         if (queue.shared && !bound(queue, sender)) return;
         open(target, queue, sender, wanted, now);
     }

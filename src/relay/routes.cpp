@@ -144,6 +144,10 @@ void Routes::adopt(std::shared_ptr<const core::Policy> policy) {
     policy_ = std::move(policy);
     ++adopted_;
     routes_.clear();
+    // A reload is what an operator does who has mended something: it is not to wait until the minute is over.
+    for (const auto& [key, target] : targets_) {
+        if (target->state == Target::State::refused) target->state = Target::State::unknown;
+    }
     make_fixed_targets();
 }
 

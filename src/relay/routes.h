@@ -136,7 +136,8 @@ class Routes {
   public:
     Routes(std::shared_ptr<const core::Policy> policy, const core::BrokerFeatures& features);
 
-    /// From now on routes are those of another policy. What is known of the broker is kept.
+    /// From now on routes are those of another policy. What is known of the broker is kept, but for what it refused:
+    /// that is asked for anew.
     void adopt(std::shared_ptr<const core::Policy> policy);
 
     /// Null where no entry matches.

@@ -13,12 +13,6 @@ constexpr bool often = true;
 constexpr bool consumed = true;
 const std::optional<std::uint64_t> not_known;
 
-/// Without counts: there is no such queue.
-amqp::Declarer::Outcome answer(const std::optional<QueueCounts>& counts) {
-    using Result = amqp::Declarer::Result;
-    return {.result = counts ? Result::done : Result::missing, .counts = counts.value_or(QueueCounts{})};
-}
-
 struct Fixture {
     HeldCount count;
     core::SteadyTime now = core::SteadyTime{} + Milliseconds{100'000};
@@ -29,11 +23,7 @@ struct Fixture {
              Milliseconds took = Milliseconds{1}) {
         count.asked(now);
         pass(took);
-        return count.answered(answer(counts), known, with_consumer, now);
-    }
-    auto ask_in_vain(std::optional<std::uint64_t> known) {
-        count.asked(now);
-        return count.answered({.result = amqp::Declarer::Result::refused, .code = 404}, known, false, now);
+        return count.answered(counts, known, with_consumer, now);
     }
 };
 
@@ -66,7 +56,7 @@ TEST_CASE("a count of held messages that was asked for before our consumer came 
     f.pass(Milliseconds{5});
     f.count.lane_changed(f.now);  // all of them become ready again
     f.pass(Milliseconds{5});
-    CHECK_FALSE(f.count.answered(answer(QueueCounts{0, 1}), 50, !consumed, f.now));
+    CHECK_FALSE(f.count.answered(QueueCounts{0, 1}, 50, !consumed, f.now));
     CHECK_FALSE(f.count.none_since_busy());
 
     // The next one is asked only a second later, and counts.
@@ -81,15 +71,15 @@ TEST_CASE("a count of held messages that is asked for in the moment in which our
     Fixture f;
     f.count.lane_changed(f.now);
     f.count.asked(f.now);
-    CHECK_FALSE(f.count.answered(answer(QueueCounts{3, 1}), 50, consumed, f.now));
+    CHECK_FALSE(f.count.answered(QueueCounts{3, 1}, 50, consumed, f.now));
 }
 
 TEST_CASE("a count of held messages that nobody waits for any more does not count") {
     Fixture f;
-    CHECK_FALSE(f.count.answered(answer(QueueCounts{3, 0}), not_known, !consumed, f.now));
+    CHECK_FALSE(f.count.answered(QueueCounts{3, 0}, not_known, !consumed, f.now));
     f.count.asked(f.now);
     f.count.unanswered();
-    CHECK_FALSE(f.count.answered(answer(QueueCounts{3, 0}), not_known, !consumed, f.now));
+    CHECK_FALSE(f.count.answered(QueueCounts{3, 0}, not_known, !consumed, f.now));
 }
 
 TEST_CASE("a queue of held messages that is called empty is so after half a minute, if some were known to be there") {
@@ -153,19 +143,6 @@ TEST_CASE("a queue of held messages is empty at once where it is gone") {
     Fixture f;
     CHECK(f.ask(std::nullopt, 50) == 0);
     CHECK(f.count.none_since_busy());
-}
-
-TEST_CASE("a queue of held messages of which the broker says nothing, as its node is down, is not empty") {
-    Fixture f;
-    CHECK_FALSE(f.ask({{0, 0}}, 50));
-    f.pass(Milliseconds{20'000});
-    CHECK_FALSE(f.ask_in_vain(50));
-    CHECK_FALSE(f.count.may_be_empty());
-    CHECK_FALSE(f.count.none_since_busy());
-    f.pass(Milliseconds{20'000});
-    CHECK(f.count.due(often, f.now));
-    CHECK_FALSE(f.ask({{0, 0}}, 50));
-    CHECK(f.ask(QueueCounts{50, 0}, 50) == 50);
 }
 
 TEST_CASE("of a queue of held messages of which nothing is known, only a quick answer says that it is empty") {

@@ -58,6 +58,25 @@ TEST_CASE("what both policies have is not declared again, what is new is declare
     CHECK(f.lying_in("email.retry.5s") == 1);
 }
 
+TEST_CASE("a reload asks at once for what was refused: it may have been mended, and else nothing is said again") {
+    Fixture f;
+    f.broker.refused.insert("email.retry.30s");
+    f.answer_declares();
+    const Lines told = f.reporter.lines;
+    REQUIRE(told.size() == 1);
+    f.adopt(Fixture::policy());
+    REQUIRE(f.broker.declares.size() == 1);
+    f.answer_declares();
+    CHECK(f.reporter.lines == told);
+    f.broker.refused.clear();
+    f.adopt(Fixture::policy());
+    f.answer_declares();
+    CHECK(f.broker.queues.contains("email.retry.30s"));
+    CHECK(f.reporter.lines.size() == 2);  // it is as it must be again
+    f.adopt(Fixture::policy());
+    CHECK(f.broker.declares.empty());
+}
+
 TEST_CASE("declares are awaited from the start, and from a reload that brings new ones, until each is answered") {
     Fixture f;
     CHECK(f.relay.awaits_declares());
