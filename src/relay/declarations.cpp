@@ -200,6 +200,7 @@ std::shared_ptr<Target> Declarations::on_declared(std::string_view key, DeclareO
         if (target->role != TargetRole::parking_exchange) report_healed(*target);
     } else {
         target->changed = target->changed || looked;
+        target->declare_refused = true;
         mark_refused(*target, why, now);
     }
     return target;

@@ -148,6 +148,8 @@ class TargetFlow {
     std::size_t in_flight() const { return in_flight_; }
     /// Whether it takes messages, as far as can be known.
     bool proven() const { return trouble_ == Trouble::none && proven_; }
+    /// Whether it has ever taken one.
+    bool has_confirmed() const { return proven_; }
     /// For how long it has been in trouble; zero while a try is under way, which may find it well again.
     core::Milliseconds trouble_age(core::SteadyTime now) const {
         return trouble_ == Trouble::none || in_flight_ > 0 ? core::Milliseconds::zero() : now - since_;

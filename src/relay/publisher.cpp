@@ -339,7 +339,8 @@ void Publisher::on_exchange_refused(int code, std::string_view why, const core::
             declared.gone();
         } else {
             // It has taken messages: somebody has changed the permissions.
-            declared.changed = declared.changed || declared.flow.proven();
+            declared.changed = declared.changed || declared.flow.has_confirmed();
+            declared.declare_refused = false;
             session_.declarations.mark_refused(
                 declared,
                 "the broker refuses to let retryd publish to it: " + std::string{why} + remedy_of_forbidden(why), now);

@@ -144,9 +144,12 @@ void Routes::adopt(std::shared_ptr<const core::Policy> policy) {
     policy_ = std::move(policy);
     ++adopted_;
     routes_.clear();
-    // A reload is what an operator does who has mended something: it is not to wait until the minute is over.
+    // A reload is what an operator does who has mended something: it is not to wait until the minute is over. Of what
+    // retryd may not publish to, and of the catch-all, which counts as ready before it is asked for, a declare tells
+    // less.
     for (const auto& [key, target] : targets_) {
-        if (target->state == Target::State::refused) target->state = Target::State::unknown;
+        const bool ask = target->state == Target::State::refused && target->declare_refused;
+        if (ask && target->role != TargetRole::catch_all) target->state = Target::State::unknown;
     }
     make_fixed_targets();
 }

@@ -57,6 +57,7 @@ struct Target {
     core::SteadyTime confirmed_until{};  // of an error binding: made again then, somebody may have deleted it
     core::SteadyTime look_due{};         // of a queue: when it is looked at again
     bool looking = false;                // that has been asked for and not answered yet
+    bool declare_refused = false;        // when refused: a declare was, not a publication
     bool changed = false;                // when refused: it was ready until somebody changed it, on whatever connection
     bool reported = false;               // that it is refused has been reported, and not yet that it has healed
     TargetFlow flow = {};
@@ -136,8 +137,8 @@ class Routes {
   public:
     Routes(std::shared_ptr<const core::Policy> policy, const core::BrokerFeatures& features);
 
-    /// From now on routes are those of another policy. What is known of the broker is kept, but for what it refused:
-    /// that is asked for anew.
+    /// From now on routes are those of another policy. What is known of the broker is kept, but for what it refused to
+    /// declare: that is asked for anew.
     void adopt(std::shared_ptr<const core::Policy> policy);
 
     /// Null where no entry matches.

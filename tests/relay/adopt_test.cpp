@@ -77,6 +77,24 @@ TEST_CASE("a reload asks at once for what was refused: it may have been mended, 
     CHECK(f.broker.declares.empty());
 }
 
+TEST_CASE("a catch-all that is refused is not taken for ready by a reload") {
+    Fixture f;
+    f.broker.queues.erase("retryd.parked");
+    f.broker.refused.insert("retryd.parked");
+    f.answer_declares();
+    f.deliver_without_death();
+    f.confirm_all();
+    f.deliver_without_death();
+    f.answer_declares();
+    f.confirm_all();
+    f.adopt(Fixture::policy());
+    f.deliver_without_death();
+    f.confirm_all();
+    CHECK(f.broker.requeued == Tags{1});
+    CHECK(f.broker.acked == Tags{2, 3});
+    CHECK(f.lying_in("retryd.detour.2s") == 2);
+}
+
 TEST_CASE("declares are awaited from the start, and from a reload that brings new ones, until each is answered") {
     Fixture f;
     CHECK(f.relay.awaits_declares());

@@ -284,6 +284,25 @@ TEST_CASE("a shared rung that may not be published to any more is waited for on 
     CHECK(f.lying_in("retryd.shared.1s") == before + 1);
 }
 
+TEST_CASE(
+    "a shared rung that worked, and may not be published to for long, costs no attempt however often it is tried") {
+    SharedFixture f;
+    f.deliver();
+    f.confirm_all();
+    for (int minute = 0; minute < 4; ++minute) {
+        f.deliver();
+        f.answer_declares();
+        f.close_publishing(403, "ACCESS_REFUSED - write access to exchange 'retryd.shared.1s' in vhost '/' refused");
+        f.deliver();
+        f.confirm_all();
+        f.adopt(shared_policy());
+        CHECK(f.broker.declares.empty());  // that it is there says nothing of what may be published to it
+        f.pass(core::Milliseconds{60'000});
+    }
+    CHECK(f.lying_in("email.parked") == 0);
+    CHECK(f.lying_in("retryd.parked") == 0);
+}
+
 TEST_CASE("where nothing may be declared nothing is bound: a missing binding parks what it should have returned") {
     Fixture f(shared_policy(), {}, false);
     CHECK(f.broker.binds.empty());
