@@ -196,8 +196,7 @@ std::shared_ptr<Target> Declarations::on_declared(std::string_view key, DeclareO
         look_later(*target, now);
         target->flow.declared(now.steady);
         target->confirmed_until = now.steady + binding_confirmed_for;
-        // That an exchange is there does not mean that it takes messages: only a confirm does.
-        if (target->role != TargetRole::parking_exchange) report_healed(*target);
+        if (!target->heals_with_a_confirm()) report_healed(*target);
     } else {
         target->changed = target->changed || looked;
         target->declare_refused = true;

@@ -74,6 +74,10 @@ struct Target {
     bool is_ready() const { return declared().state == State::ready; }
     bool is_refused() const { return declared().state == State::refused; }
 
+    /// That it is there does not mean that it takes messages: a publication was refused, or it is an exchange to park
+    /// in.
+    bool heals_with_a_confirm() const { return role == TargetRole::parking_exchange || !declare_refused; }
+
     /// A declare of it has not been answered yet.
     bool awaits_answer() const { return state == State::declaring || looking; }
     bool in_trouble() const { return is_refused() || flow.trouble() != TargetFlow::Trouble::none; }
