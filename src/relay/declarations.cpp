@@ -196,7 +196,8 @@ std::shared_ptr<Target> Declarations::on_declared(std::string_view key, DeclareO
         look_later(*target, now);
         target->flow.declared(now.steady);
         target->confirmed_until = now.steady + binding_confirmed_for;
-        if (!target->heals_with_a_confirm()) report_healed(*target);
+        // That an exchange is there does not mean that it takes messages: only a confirm does.
+        if (target->role != TargetRole::parking_exchange) report_healed(*target);
     } else {
         target->changed = target->changed || looked;
         target->declare_refused = true;
@@ -208,11 +209,11 @@ std::shared_ptr<Target> Declarations::on_declared(std::string_view key, DeclareO
 void Declarations::mark_refused(Target& target, std::string_view why, const core::Now& now) {
     target.state = Target::State::refused;
     target.refused_until = now.steady + refused_for;
-    if (!target.reported) {
-        target.refused_since = now.steady;
+    if (!target.reported) target.refused_since = now.steady;
+    // What was the reason may have been mended, and another is left.
+    if (!std::exchange(target.reported, true) || target.refused_why != why)
         reporter_.refused(target.role, target.name, why);
-    }
-    target.reported = true;
+    target.refused_why = why;
     look_later(target, now);
 }
 

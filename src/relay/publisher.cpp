@@ -272,9 +272,10 @@ void Publisher::settle(const Pending& pending, bool acked, const core::Now& now)
     if (!acked || pending.returned)
         return refuse(pending, acked ? RequeueCause::returned : RequeueCause::nacked, acked, now);
     target.flow.confirmed(pending.sent_at, now.steady, pending.redelivered);
-    if (target.role == TargetRole::parking_exchange && unroutable_.remove(pending.published_as))
-        session_.reporter.healed(target.role, target.name);
-    if (target.declared().heals_with_a_confirm()) session_.declarations.report_healed(target.declared());
+    if (target.role == TargetRole::parking_exchange) {
+        if (unroutable_.remove(pending.published_as)) session_.reporter.healed(target.role, target.name);
+        session_.declarations.report_healed(target.declared());
+    }
     session_.reporter.settled({pending.outcome, name_of(pending), target.name, pending.reason, target.delay,
                                now.steady - pending.sent_at, target.role, pending.attempt, pending.was_held});
     session_.deliveries.ack(pending.tag);

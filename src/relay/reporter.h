@@ -96,7 +96,7 @@ class Reporter {
     virtual void requeued(const TargetName& target, RequeueCause cause, core::Milliseconds delay) = 0;
 
     /// The broker refuses something that the relay needs; what that means for messages depends on its role. healed():
-    /// it is there again, or takes messages again; not_needed(): the configuration does not name it any more.
+    /// it is there again; not_needed(): the configuration does not name it any more.
     virtual void refused(TargetRole role, std::string_view name, std::string_view why) = 0;
     virtual void healed(TargetRole role, std::string_view name) = 0;
     virtual void not_needed(TargetRole role, std::string_view name) = 0;

@@ -168,7 +168,7 @@ std::shared_ptr<Target> Routes::intern(Target target) {
     if (known) {
         target.stale_answers = known->stale_answers + (known->awaits_answer() ? 1 : 0);
         target.reported = known->reported;
-        target.declare_refused = known->declare_refused;
+        target.refused_why = known->refused_why;
         target.refused_since = known->refused_since;
     }
     known = std::make_shared<Target>(std::move(target));

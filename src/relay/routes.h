@@ -60,6 +60,7 @@ struct Target {
     bool declare_refused = false;        // when refused: a declare was, not a publication
     bool changed = false;                // when refused: it was ready until somebody changed it, on whatever connection
     bool reported = false;               // that it is refused has been reported, and not yet that it has healed
+    std::string refused_why = {};        // while `reported`: the last reason that was
     TargetFlow flow = {};
     std::size_t channel = 0;  // PublishingChannel::index of the last one
     DetourChooser detour_chooser = {};
@@ -73,10 +74,6 @@ struct Target {
     const Target& declared() const { return parent_exchange ? *parent_exchange : *this; }
     bool is_ready() const { return declared().state == State::ready; }
     bool is_refused() const { return declared().state == State::refused; }
-
-    /// That it is there does not mean that it takes messages: a publication was refused, or it is an exchange to park
-    /// in.
-    bool heals_with_a_confirm() const { return role == TargetRole::parking_exchange || !declare_refused; }
 
     /// A declare of it has not been answered yet.
     bool awaits_answer() const { return state == State::declaring || looking; }

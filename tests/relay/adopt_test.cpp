@@ -77,6 +77,21 @@ TEST_CASE("a reload asks at once for what was refused: it may have been mended, 
     CHECK(f.broker.declares.empty());
 }
 
+TEST_CASE("what is refused for another reason than before is said again") {
+    Fixture f;
+    const auto answer = [&](std::string_view why) {
+        f.relay.on_declared("\nemail.retry.30s", DeclareOutcome::refused, why, f.now);
+        f.adopt(Fixture::policy());
+    };
+    answer("no permission");
+    answer("no permission");
+    CHECK(f.reporter.lines == Lines{"refused email.retry.30s no permission"});
+    answer("it is a classic queue");
+    answer("it is a classic queue");
+    CHECK(f.reporter.lines ==
+          Lines{"refused email.retry.30s no permission", "refused email.retry.30s it is a classic queue"});
+}
+
 TEST_CASE("a catch-all that is refused is not taken for ready by a reload") {
     Fixture f;
     f.broker.queues.erase("retryd.parked");
