@@ -210,10 +210,11 @@ void Declarations::mark_refused(Target& target, std::string_view why, const core
     target.state = Target::State::refused;
     target.refused_until = now.steady + refused_for;
     if (!target.reported) target.refused_since = now.steady;
-    // What was the reason may have been mended, and another is left.
-    if (!std::exchange(target.reported, true) || target.refused_why != why)
+    // What was the reason may have been mended, and another is left. That of a publication may name its routing key.
+    const std::string_view reason = target.declare_refused ? why : "";
+    if (!std::exchange(target.reported, true) || target.refused_why != reason)
         reporter_.refused(target.role, target.name, why);
-    target.refused_why = why;
+    target.refused_why = reason;
     look_later(target, now);
 }
 

@@ -316,7 +316,7 @@ bool Publisher::on_closed(ChannelIndex index, int code, std::string_view why, co
     const std::vector<Pending> lost = channel->unconfirmed.abandon();
     const bool about_exchange = code == core::reply_code::access_refused || code == core::reply_code::not_found;
     if (about_exchange) {
-        on_exchange_refused(code, why, now);
+        on_exchange_refused(code, why, lost, now);
     } else if (lost.size() == 1) {
         const Pending& culprit = lost.front();
         culprit.target->flow.given_up();
@@ -332,8 +332,15 @@ bool Publisher::on_closed(ChannelIndex index, int code, std::string_view why, co
 }
 
 /// 404: it is declared or checked again before the next publication. 403: it counts as refused for a minute.
-void Publisher::on_exchange_refused(int code, std::string_view why, const core::Now& now) {
+void Publisher::on_exchange_refused(int code, std::string_view why, const std::vector<Pending>& lost,
+                                    const core::Now& now) {
+    // The words may name a routing key, too, which a producer has chosen to look like another exchange.
+    const auto sent_there = [&](const Target& target) {
+        return std::any_of(lost.begin(), lost.end(),
+                           [&](const Pending& pending) { return pending.target->exchange == target.exchange; });
+    };
     for (const std::shared_ptr<Target>& target : session_.routes.published_through_exchange_in(why)) {
+        if (!sent_there(*target)) continue;
         Target& declared = target->declared();
         if (code == core::reply_code::not_found) {
             declared.gone();

@@ -158,7 +158,7 @@ class Publisher {
     bool dead_letter_poison(const core::Delivery& delivery, std::string_view work_queue, core::SteadyTime now);
     void settle(const Pending& pending, bool acked, const core::Now& now);
     void refuse(const Pending& pending, RequeueCause cause, bool mended, const core::Now& now);
-    void on_exchange_refused(int code, std::string_view why, const core::Now& now);
+    void on_exchange_refused(int code, std::string_view why, const std::vector<Pending>& lost, const core::Now& now);
     void give_up(PublishingChannel& channel);
     void close(PublishingChannel& channel);
 

@@ -60,7 +60,7 @@ struct Target {
     bool declare_refused = false;        // when refused: a declare was, not a publication
     bool changed = false;                // when refused: it was ready until somebody changed it, on whatever connection
     bool reported = false;               // that it is refused has been reported, and not yet that it has healed
-    std::string refused_why = {};        // while `reported`: the last reason that was
+    std::string refused_why = {};        // while `reported`: the last reason, of a declare
     TargetFlow flow = {};
     std::size_t channel = 0;  // PublishingChannel::index of the last one
     DetourChooser detour_chooser = {};

@@ -158,6 +158,26 @@ TEST_CASE("a parking exchange that is deleted: whoever parks there asks for it a
     CHECK(f.lying_in("mail") == 2);
 }
 
+TEST_CASE("a routing key that may not be published to a topic exchange blames no other exchange, and is told once") {
+    core::Policy policy = two_of_one_exchange();
+    core::Ladder shared{"shared", {Milliseconds{1000}}};
+    shared.return_path = core::ReturnPath::headers;
+    policy.entries.push_back({"web", shared, {"{queue}.parked"}});
+    TwoQueues f;
+    f.adopt(policy);
+    f.answer_declares();
+    f.answer_binds();
+    for (const char* const key : {"exchange 'retryd.shared.1s' in vhost '", "a", "b"}) {
+        f.use_up("email", key);
+        f.close_publishing(403, "ACCESS_REFUSED - write access to topic '" + std::string{key} +
+                                    "' in exchange 'team.dlx' in vhost '/' refused for user 'retryd'");
+        f.pass(Milliseconds{60'000});
+        f.answer_declares();
+    }
+    CHECK(f.lines_with("refused retryd.shared.1s") == 0);
+    CHECK(f.lines_with("refused team.dlx") == 1);
+}
+
 TEST_CASE("another policy keeps what is known of each work queue's way through a parking exchange") {
     TwoQueues f;
     f.answer_declares();
