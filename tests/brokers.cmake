@@ -66,6 +66,7 @@ endforeach()
 function(retryd_broker_tests target suite)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "THREADS" "VERSIONS;NIGHTLY")
   set(file ${CMAKE_CURRENT_BINARY_DIR}/${target}_cases.cmake)
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/tests/discover.cmake)
   add_custom_command(TARGET ${target} POST_BUILD VERBATIM
     COMMAND ${CMAKE_COMMAND} "-DPROGRAM=$<TARGET_FILE:${target}>" "-DRUN=${RETRYD_RUN}" "-DSUITE=${suite}"
             "-DVERSIONS=${arg_VERSIONS}" "-DNIGHTLY=${arg_NIGHTLY}" "-DMAY_SKIP=${may_lack_root}"

@@ -63,7 +63,7 @@ def judge(file, again):
         reason = "" if reason is None else ET.tostring(reason, "unicode")
         if status == "run":
             passed += 0 if fixture else count
-        elif "SKIP" in reason:
+        elif "SKIP" in reason and not bad:  # so many assertions may fail that their number is the code of a skip
             skipped += 0 if fixture else 1
             if fixture:
                 say(f"test: {name}: not possible today, so what needs it was NOT tested; the reason is above")

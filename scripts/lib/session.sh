@@ -84,7 +84,8 @@ await_broker() { wait "$broker_starts"; }
 
 # After an upgrade of clang or of system headers clang refuses what it has precompiled before.
 forget_precompiled() { # PRESET; fails where that was not the reason
-    grep -qE 'precompiled (header|file)|(PCH|AST) file' "$work/build.log" && find "$project/build/$1" -name '*.pch' -delete &&
+    grep -qE 'precompiled (header|file)|(PCH|AST) file' "$work/build.log" &&
+        find "$project/build/$1" -name '*.pch' -delete -print | grep -c . >/dev/null &&
         say "once more: what was precompiled before the last change of the installed packages is thrown away"
 }
 
