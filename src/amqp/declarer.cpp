@@ -138,7 +138,7 @@ struct Explain {
   private:
     /// 404 also stands for a queue that is there and cannot be reached: "home node '…' of durable queue '…' is down".
     bool says_no_queue() const {
-        return code == core::reply_code::not_found && text.find("no queue '") != std::string_view::npos;
+        return code == core::reply_code::not_found && text.starts_with("NOT_FOUND - no queue '");
     }
     Outcome refused(std::string line) const { return {Result::refused, code, std::move(line), {}}; }
     Outcome refused(Explanation told) const {
@@ -190,7 +190,7 @@ struct WordsFor {
     std::string operator()(const auto& /*other*/) const { return ""; }
 
   private:
-    static std::string no_queue(const std::string& queue) { return "no queue '" + queue + "'"; }
+    static std::string no_queue(const std::string& queue) { return "NOT_FOUND - no queue '" + queue + "'"; }
 };
 
 }  // namespace

@@ -25,6 +25,10 @@ struct Endpoint {
     std::string username = "guest";
     std::string password = "guest";
     bool operator==(const Endpoint&) const = default;
+    /// That of the same broker, as far as the name tells it, whoever logs in.
+    bool is_same_vhost(const Endpoint& other) const {
+        return host == other.host && port == other.port && vhost == other.vhost;
+    }
 };
 
 enum class AuthMechanism { plain, external };

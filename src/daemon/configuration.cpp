@@ -48,6 +48,8 @@ std::vector<std::string_view> need_new_connection(const config::Settings& from, 
     if (from.proof_secrets != to.proof_secrets) keys.emplace_back("errors.key_file");
     if (from.policy.catch_all != to.policy.catch_all) keys.emplace_back("parking.catch_all");
     if (from.policy.sources != to.policy.sources) keys.emplace_back("sources");
+    const bool prefetch = from.prefetch.messages != to.prefetch.messages;
+    if (prefetch && !to.policy.sources.empty()) keys.emplace_back("errors.prefetch");  // each source has its own
     if (from.declare != to.declare) keys.emplace_back("declare");
     return keys;
 }

@@ -144,6 +144,15 @@ constexpr Milliseconds longest_pause_of_questions{60'000};
 /// The names come from headers that any client may write.
 constexpr std::size_t most_queues = 10'000;
 
+/// None of the new nodes is one of the former ones: another node of the same cluster comes with one of those, as a
+/// rule.
+bool is_another_broker(const config::Broker& from, const config::Broker& to) {
+    return std::none_of(to.endpoints.begin(), to.endpoints.end(), [&](const config::Endpoint& now) {
+        return std::any_of(from.endpoints.begin(), from.endpoints.end(),
+                           [&](const config::Endpoint& before) { return before.is_same_vhost(now); });
+    });
+}
+
 std::string in_seconds(Milliseconds time) {
     return std::to_string(std::chrono::round<std::chrono::seconds>(time).count()) + " s";
 }
@@ -155,6 +164,7 @@ void HeldQueues::adopt(const std::shared_ptr<const config::Settings>& settings, 
     if (settings_ && settings_->broker.endpoints != settings->broker.endpoints) {
         unknown_.clear();
         pause_.clear();
+        if (is_another_broker(settings_->broker, settings->broker)) leave_broker();
     }
     settings_ = settings;
     if (!began_) began_ = now.steady;
@@ -170,6 +180,22 @@ void HeldQueues::adopt(const std::shared_ptr<const config::Settings>& settings, 
         follow_entry(queue, now);
         tell(queue);
     }
+}
+
+/// What is known of its queues says nothing about those of the same names elsewhere, which may be somebody else's.
+void HeldQueues::leave_broker() {
+    for (const auto& [work_queue, queue] : queues_) {
+        if (queue.not_home().value_or(0) == 0 || queue.whose == Whose::not_ours) continue;
+        log_.write(LogLevel::warning, "left_behind",
+                   messages_in(queue.not_home()) + " of " + core::quoted(work_queue) + " stay in " +
+                       core::quoted(queue.held_queue) +
+                       " of the broker and vhost that broker.uri named so far: they go home once a retryd that has an "
+                       "entry for that work queue is connected there",
+                   {{"queue", work_queue}});
+    }
+    queues_.clear();
+    told_without_entry_.clear();
+    began_.reset();
 }
 
 void HeldQueues::follow_entry(Queue& queue, const core::Now& now) const {

@@ -141,6 +141,7 @@ class HeldQueues {
     Queue* add(std::string_view work_queue, const core::Now& now);
     void tell(Queue& queue);
     void tell_hold(const Queue& queue);
+    void leave_broker();
     std::string why_not_released(const std::string& work_queue, const core::Entry* entry, core::SteadyTime now) const;
 
     telemetry::Log& log_;

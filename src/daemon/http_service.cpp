@@ -175,7 +175,7 @@ void HttpService::tick(core::SteadyTime now) {
     if (!serving_) return;
     serving_->history.sample(*serving_->stats, now);
     std::optional<BrokerTarget> target;
-    if (state.phase == DaemonState::Phase::consuming) target = {configuration_.current(), state.endpoint};
+    if (state.phase == DaemonState::Phase::consuming) target = {configuration_.current(), *state.endpoint};
     serving_->depths.poll(target);
     serving_->depths.ask_for(serving_->history.failing());
     if (target) report_depths_fault(serving_->depths.snapshot().fault);
@@ -195,7 +195,7 @@ void HttpService::tick_checks(const std::shared_ptr<const config::Settings>& set
     if (!settings->management) {
         checks_.end();
     } else if (state.phase == DaemonState::Phase::consuming && (!declares || overdue)) {
-        checks_.look_at({settings, state.endpoint});
+        checks_.look_at({settings, *state.endpoint});
     }
     const core::WallTime newest = state.faults.empty() ? core::WallTime{} : state.faults.back().since;
     if (newest > newest_fault_) checks_.look_again();

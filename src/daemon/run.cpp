@@ -41,7 +41,7 @@ constexpr int wrong_configuration = 78;
 std::optional<BrokerTarget> relayed_on(const SessionContext& daemon) {
     const DaemonState::Snapshot state = daemon.http.state().snapshot();
     if (state.phase != DaemonState::Phase::consuming) return std::nullopt;
-    return BrokerTarget{daemon.configuration.current(), state.endpoint};
+    return BrokerTarget{daemon.configuration.current(), *state.endpoint};
 }
 
 /// Runs in the second thread: passes signals on, frees the main thread from a network call that hangs, and ends the
@@ -108,7 +108,7 @@ int run_with(const std::string& path, config::Settings settings, const Check& ch
     const auto target = [&]() -> std::optional<BrokerTarget> {
         const DaemonState::Snapshot now = state.snapshot();
         if (now.phase != DaemonState::Phase::consuming) return std::nullopt;
-        return BrokerTarget{configuration.current(), now.endpoint};
+        return BrokerTarget{configuration.current(), *now.endpoint};
     };
     Desk desk(actions, log, target, [held](const std::string& work_queue, bool hold) {
         return hold ? held->hold(work_queue, system::now()) : held->release(work_queue, system::now());

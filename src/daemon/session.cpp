@@ -231,8 +231,6 @@ void Session::handle_reload(const core::Now& now) {
     if (!reload(context_)) return;
     events_.count_with(context_.http.stats());
     next_ = context_.configuration.current();
-    for (const std::string& note : left_behind(settings_->policy, next_->policy))
-        log_.write(LogLevel::warning, "left_behind", note);
     const auto keys = need_new_connection(*settings_, *next_);
     if (keys.empty()) return relay_.prepare_to_adopt();
     std::string changed;
@@ -290,7 +288,7 @@ void Session::report_slow_declare(core::SteadyTime began, core::SteadyTime now) 
     constexpr Milliseconds slow{10'000};
     if (reported_ready_ || now - began < slow) return;
     reported_ready_ = true;
-    context_.http.state().declaring(name_);
+    context_.http.state().declaring(name_, endpoint_);
     notify_ready(status_line(context_.http.state().snapshot()));
 }
 
@@ -474,9 +472,12 @@ void Session::source_works(std::string_view source, amqp::SourceTrouble trouble,
 
 bool reload(const SessionContext& context) {
     notify_reloading();
+    const auto before = context.configuration.current();
     const bool taken = context.configuration.reload();
     DaemonState& state = context.http.state();
     if (taken) {
+        for (const std::string& note : left_behind(before->policy, context.configuration.current()->policy))
+            context.log.write(LogLevel::warning, "left_behind", note);
         for (auto& [queue, memory] : context.sources) {
             if (memory.not_consumed) memory = {};
         }

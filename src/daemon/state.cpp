@@ -37,19 +37,26 @@ void DaemonState::change(Phase phase, const std::string& broker, const std::stri
     faults_.clear(blocked_fault);
 }
 
+/// What was connected before does not tell the version of another broker. Call with the mutex held.
+void DaemonState::speak_of(const config::Endpoint& endpoint) {
+    if (state_.endpoint && !state_.endpoint->is_same_vhost(endpoint)) state_.version = {};
+    state_.endpoint = endpoint;
+}
+
 void DaemonState::consuming(const std::string& broker, const config::Endpoint& endpoint,
                             const core::BrokerVersion& version) {
     const std::lock_guard lock(mutex_);
     change(Phase::consuming, broker, "");
-    state_.endpoint = endpoint;
+    speak_of(endpoint);
     state_.version = version;
     if (std::exchange(was_connected_, true)) ++state_.reconnects;
     faults_.clear(disconnected_fault);
 }
 
-void DaemonState::declaring(const std::string& broker) {
+void DaemonState::declaring(const std::string& broker, const config::Endpoint& endpoint) {
     const std::lock_guard lock(mutex_);
     change(Phase::declaring, broker, "");
+    speak_of(endpoint);
 }
 
 void DaemonState::declaring_in_advance(bool under_way) {
@@ -57,9 +64,11 @@ void DaemonState::declaring_in_advance(bool under_way) {
     state_.declaring_in_advance = under_way;
 }
 
-void DaemonState::disconnected(const std::string& broker, const std::string& fault, const std::string& consequence) {
+void DaemonState::disconnected(const std::string& broker, const config::Endpoint& endpoint, const std::string& fault,
+                               const std::string& consequence) {
     const std::lock_guard lock(mutex_);
     change(Phase::not_connected, broker, fault);
+    speak_of(endpoint);
     faults_.raise(disconnected_fault, "not connected to " + broker + ": " + fault + ". " + consequence);
 }
 

@@ -24,15 +24,15 @@ class DaemonState {
 
     struct Snapshot {
         Phase phase = Phase::starting;
-        std::string broker;  // its name in the log; empty before the first one
-        core::BrokerVersion version;
-        config::Endpoint endpoint;            // while consuming
-        std::optional<core::WallTime> since;  // since when phase and broker are the same
-        std::string fault;                    // why it is not connected
-        std::optional<std::string> blocked;   // the broker's reason for taking no messages
-        std::string error_queue_silent;       // what it means that the error queue does not answer; empty if it does
-        std::string refused_reload;           // why the file is not in force; empty if it is
-        bool declaring_in_advance = false;    // what a session or a reload declares may not be there yet
+        std::string broker;                        // its name in the log; empty before the first one
+        std::optional<config::Endpoint> endpoint;  // of that broker, once it has been tried
+        core::BrokerVersion version;               // what it was when it was consumed last; 0.0.0 if it never was
+        std::optional<core::WallTime> since;       // since when phase and broker are the same
+        std::string fault;                         // why it is not connected
+        std::optional<std::string> blocked;        // the broker's reason for taking no messages
+        std::string error_queue_silent;     // what it means that the error queue does not answer; empty if it does
+        std::string refused_reload;         // why the file is not in force; empty if it is
+        bool declaring_in_advance = false;  // what a session or a reload declares may not be there yet
         std::uint64_t reconnects = 0;
         core::Milliseconds unsettled{};               // how long the oldest unsettled delivery has waited
         std::vector<telemetry::LastingFault> faults;  // the oldest first
@@ -41,10 +41,11 @@ class DaemonState {
 
     void consuming(const std::string& broker, const config::Endpoint& endpoint, const core::BrokerVersion& version);
     /// Connected, but the broker does not answer a declare.
-    void declaring(const std::string& broker);
+    void declaring(const std::string& broker, const config::Endpoint& endpoint);
     /// Whether what is declared before any message comes is still under way.
     void declaring_in_advance(bool under_way);
-    void disconnected(const std::string& broker, const std::string& fault, const std::string& consequence);
+    void disconnected(const std::string& broker, const config::Endpoint& endpoint, const std::string& fault,
+                      const std::string& consequence);
     /// The session ends, because the changed configuration requires a new connection.
     void reconnecting();
     /// The session ends, and no other one follows.
@@ -65,6 +66,7 @@ class DaemonState {
 
   private:
     void change(Phase phase, const std::string& broker, const std::string& fault);
+    void speak_of(const config::Endpoint& endpoint);
 
     telemetry::Faults faults_;
     mutable std::mutex mutex_;  // guards all that follows

@@ -50,7 +50,7 @@ class StatusBuilder {
         status_.ready = status_.reason.empty();
         if (now.blocked) status_.reason = why_blocked(now);
         const bool known = now.version != core::BrokerVersion{};
-        const config::Endpoint endpoint = now.version != core::BrokerVersion{} ? now.endpoint : first_endpoint();
+        const config::Endpoint endpoint = now.endpoint.value_or(first_endpoint());
         status_.broker = {now.broker,
                           known ? core::to_string(now.version) : "",
                           connected,

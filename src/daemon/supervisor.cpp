@@ -139,7 +139,7 @@ void ReconnectLoop::after_fault(const config::Endpoint& endpoint, const amqp::Er
     const std::string broker = name_of(endpoint);
     log_fault(context_.log, faults_.is_news(broker, error.what()) ? LogLevel::error : LogLevel::debug, broker, error,
               time, !last_of_list && !at_once);
-    context_.http.state().disconnected(broker, error.what(), amqp::consequence(error.kind()));
+    context_.http.state().disconnected(broker, endpoint, error.what(), amqp::consequence(error.kind()));
     notify_ready(status_line(context_.http.state().snapshot()));
     wait(time);
 }
@@ -285,7 +285,7 @@ void ReconnectLoop::report_staying(const config::Endpoint& endpoint) {
     const std::string what = "a message at the head of queue " + core::quoted(queue) +
                              " that RabbitMQ cannot hand over has ended " + std::to_string(context_.trial.ended()) +
                              " connections, and no delivery limit takes it away";
-    context_.http.state().disconnected(name_of(endpoint), what, "No message is retried until it is gone");
+    context_.http.state().disconnected(name_of(endpoint), endpoint, what, "No message is retried until it is gone");
     notify_ready(status_line(context_.http.state().snapshot()));
     context_.log.write(head_stays_ ? LogLevel::debug : LogLevel::error, "undeliverable_stays",
                        name_of(endpoint) + ": " + what +

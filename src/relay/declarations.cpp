@@ -144,6 +144,25 @@ void Declarations::leave(Target& target) {
     if (std::exchange(target.reported, false)) reporter_.not_needed(target.role, target.name);
 }
 
+void Declarations::adopt(const core::Policy& policy) {
+    for (const auto& left : routes_.take_error_bindings_left()) {
+        declaring_.erase(left->key());
+        if (left->reported) end_fault(left->role, left->name);
+    }
+    std::erase_if(return_bindings_refused_, [&](const std::string& work_queue) {
+        const core::Entry* const entry = core::match(policy, work_queue);
+        const bool needed = entry != nullptr && entry->ladder.return_path == core::ReturnPath::headers;
+        if (!needed) reporter_.not_needed(TargetRole::return_binding, work_queue);
+        return !needed;
+    });
+}
+
+/// A fault names the exchange and no routing key: that of another target with the same exchange is told again.
+void Declarations::end_fault(TargetRole role, std::string_view name) {
+    reporter_.not_needed(role, name);
+    routes_.tell_again(role, name);
+}
+
 void Declarations::declare_rungs(Route& route) {
     for (const Milliseconds delay : core::distinct_delays(route.entry->ladder)) {
         const auto rung = routes_.rung(route, delay, false);

@@ -300,7 +300,7 @@ void Publisher::on_returned(ChannelIndex index, std::string_view exchange, std::
     for (const std::shared_ptr<Target>& target : channel->unconfirmed.mark_returned(address)) {
         if (target->role != TargetRole::parking_exchange) {
             target->gone();
-        } else if (unroutable_.add(address, now.steady)) {
+        } else if (unroutable_.add(address, target->exchange, now.steady)) {
             session_.reporter.unroutable(target->name, routing_key);
         }
     }
@@ -346,13 +346,19 @@ void Publisher::on_exchange_refused(int code, std::string_view why, const std::v
             declared.gone();
         } else {
             // It has taken messages: somebody has changed the permissions.
-            declared.changed = declared.changed || declared.flow.has_confirmed();
+            declared.changed = declared.changed || declared.has_taken_messages();
             declared.declare_refused = false;
             session_.declarations.mark_refused(
                 declared,
                 "the broker refuses to let retryd publish to it: " + std::string{why} + remedy_of_forbidden(why), now);
         }
     }
+}
+
+/// One of them may lead to a queue by now, or another one be configured.
+void Publisher::forget_unroutable() {
+    for (const std::string& exchange : unroutable_.clear())
+        session_.declarations.end_fault(TargetRole::parking_exchange, exchange);
 }
 
 void Publisher::on_left(ChannelIndex index) {

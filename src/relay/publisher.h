@@ -133,6 +133,8 @@ class Publisher {
     bool on_closed(ChannelIndex channel, int code, std::string_view why, const core::Now& now);
     /// The broker has let go of a channel that was given up.
     void on_left(ChannelIndex channel);
+    /// Another policy is in force: addresses that led nowhere are tried again at once, and told again.
+    void forget_unroutable();
     void on_connection_lost(const ConnectionLoss& loss);
     /// Sees which targets do not answer; what has waited too long for an answer is requeued. Call several times a
     /// second.

@@ -642,6 +642,8 @@ void Relay::adopt(std::shared_ptr<const core::Policy> policy, const core::Now& n
     deliveries_.forget_most_open();
     routes_.adopt(std::move(policy));
     adopting_ = false;
+    declarations_.adopt(*policy_);
+    publisher_.forget_unroutable();
     start();
     process_waiting(now);
 }

@@ -1,6 +1,8 @@
 #include "relay/routes.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "core/names.h"
 #include "relay/in_flight.h"
@@ -183,7 +185,10 @@ std::shared_ptr<Target> Routes::intern(Target target) {
 void Routes::note_seen_before(Target& target) {
     const auto found = seen_before_.find(target.key());
     if (found == seen_before_.end()) return;
-    target.changed = target.changed || (target.state != Target::State::ready && found->second == target.topology);
+    if (found->second.topology == target.topology) {
+        target.changed = target.changed || target.state != Target::State::ready;
+        target.took_messages_before = target.took_messages_before || found->second.has_taken_messages;
+    }
     seen_before_.erase(found);
 }
 
@@ -280,6 +285,23 @@ std::vector<std::shared_ptr<Target>> Routes::published_through_exchange_in(std::
     return found;
 }
 
+std::vector<std::shared_ptr<Target>> Routes::take_error_bindings_left() {
+    std::vector<std::shared_ptr<Target>> left;
+    for (auto known = targets_.begin(); known != targets_.end();) {
+        const std::shared_ptr<Target> target = known->second;
+        const bool leave = target->role == TargetRole::error_binding && !is_needed(*target);
+        if (leave) left.push_back(target);
+        known = leave ? targets_.erase(known) : std::next(known);
+    }
+    return left;
+}
+
+void Routes::tell_again(TargetRole role, std::string_view name) {
+    for (const auto& [key, target] : targets_) {
+        if (target->role == role && target->name == name) target->reported = false;
+    }
+}
+
 SilentTargets Routes::silent() const {
     SilentTargets silent = were_silent_;
     for (const auto& [key, target] : targets_) {
@@ -306,7 +328,8 @@ RungsSeen Routes::rungs_seen() const {
     for (const auto& [key, target] : targets_) {
         if (seen.size() >= most) break;
         const bool was_there = target->state == Target::State::ready || target->changed;
-        if (target->role == TargetRole::rung && was_there) seen.emplace(key, target->topology);
+        if (target->role != TargetRole::rung || !was_there) continue;
+        seen.emplace(key, RungSeen{target->topology, target->has_taken_messages()});
     }
     return seen;
 }
@@ -321,16 +344,22 @@ void Routes::forget(const Route& route) {
     routes_.erase(std::string{route.work_queue});
 }
 
-bool UnroutableAddresses::add(std::uint64_t address, core::SteadyTime now) {
+bool UnroutableAddresses::add(std::uint64_t address, std::string_view exchange, core::SteadyTime now) {
     constexpr core::Milliseconds tried_again_after{60'000};
     constexpr std::size_t most = 10'000;  // producers choose the keys
     if (until_.size() >= most) until_.clear();
+    exchanges_.emplace(exchange);
     return until_.insert_or_assign(address, now + tried_again_after).second;
 }
 
 bool UnroutableAddresses::contains(std::uint64_t address, core::SteadyTime now) const {
     const auto found = until_.find(address);
     return found != until_.end() && now < found->second;
+}
+
+std::set<std::string, std::less<>> UnroutableAddresses::clear() {
+    until_.clear();
+    return std::exchange(exchanges_, {});
 }
 
 }  // namespace retryd::relay

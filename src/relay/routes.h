@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -59,6 +60,7 @@ struct Target {
     bool looking = false;                // that has been asked for and not answered yet
     bool declare_refused = false;        // when refused: a declare was, not a publication
     bool changed = false;                // when refused: it was ready until somebody changed it, on whatever connection
+    bool took_messages_before = false;   // on an earlier connection
     bool reported = false;               // that it is refused has been reported, and not yet that it has healed
     std::string refused_why = {};        // while `reported`: the last reason, of a declare
     TargetFlow flow = {};
@@ -75,6 +77,8 @@ struct Target {
     bool is_ready() const { return declared().state == State::ready; }
     bool is_refused() const { return declared().state == State::refused; }
 
+    /// On whatever connection.
+    bool has_taken_messages() const { return took_messages_before || flow.has_confirmed(); }
     /// A declare of it has not been answered yet.
     bool awaits_answer() const { return state == State::declaring || looking; }
     bool in_trouble() const { return is_refused() || flow.trouble() != TargetFlow::Trouble::none; }
@@ -131,8 +135,14 @@ struct Route {
     bool shared() const { return entry->ladder.return_path == core::ReturnPath::headers; }
 };
 
-/// The rungs that have been there, each with what was declared for it, by Target::key().
-using RungsSeen = std::map<std::string, core::Topology, std::less<>>;
+/// A rung that has been there, as it was declared.
+struct RungSeen {
+    core::Topology topology;
+    bool has_taken_messages = false;
+};
+
+/// By Target::key().
+using RungsSeen = std::map<std::string, RungSeen, std::less<>>;
 
 class Routes {
   public:
@@ -174,6 +184,11 @@ class Routes {
     /// "access to exchange 'x' in vhost"): it cuts a text at 255 bytes, and then it may be any whose name begins like
     /// that. None for the default exchange.
     std::vector<std::shared_ptr<Target>> published_through_exchange_in(std::string_view why) const;
+
+    /// Forgets the bindings of the error queue that the policy does not name any more, and returns them.
+    std::vector<std::shared_ptr<Target>> take_error_bindings_left();
+    /// A refusal of those is news again, the next time.
+    void tell_again(TargetRole role, std::string_view name);
 
     /// The targets that are silent, but for detours.
     SilentTargets silent() const;
@@ -223,13 +238,16 @@ class Routes {
 class UnroutableAddresses {
   public:
     /// True when this is news.
-    bool add(std::uint64_t address, core::SteadyTime now);
+    bool add(std::uint64_t address, std::string_view exchange, core::SteadyTime now);
     bool contains(std::uint64_t address, core::SteadyTime now) const;
     /// It took a message. True when it was known as unroutable.
     bool remove(std::uint64_t address) { return until_.erase(address) > 0; }
+    /// Forgets all, and returns their exchanges.
+    std::set<std::string, std::less<>> clear();
 
   private:
     std::unordered_map<std::uint64_t, core::SteadyTime> until_;
+    std::set<std::string, std::less<>> exchanges_;
 };
 
 }  // namespace retryd::relay

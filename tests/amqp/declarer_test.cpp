@@ -173,9 +173,11 @@ TEST_CASE("declarer: a check that finds nothing is no refusal, one that is not a
 
 TEST_CASE("declarer: a queue that is there and cannot be reached is not taken for missing") {
     Fixture f;
-    f.submit(Declarer::CheckQueue{"work"});
+    const std::string queue = GENERATE("work", "no queue 'work'");
+    f.submit(Declarer::CheckQueue{queue});
     f.open();
-    f.refuse(404, "NOT_FOUND - home node 'rabbit@b' of durable queue 'work' in vhost '/' is down or inaccessible");
+    f.refuse(404,
+             "NOT_FOUND - home node 'rabbit@b' of durable queue '" + queue + "' in vhost '/' is down or inaccessible");
     REQUIRE(f.outcomes.size() == 1);
     CHECK(f.outcomes[0].result == Result::refused);
 }

@@ -179,6 +179,35 @@ TEST_CASE("reload moves the HTTP server; to where it cannot listen it does not g
     s.stop();
 }
 
+TEST_CASE("a reload between two connections: what it leaves behind is told, and the page speaks of the new broker",
+          "[one-version]") {
+    WatchedBehindRelay s;
+    s.start();
+    REQUIRE(await([&] { return s.served.get("/readyz").status == 200; }));
+    s.network.close();
+    s.network.cut();
+    REQUIRE(await([&] { return s.shows("Connection refused"); }));
+    s.config.error_queue += ".new";
+    s.config.uris = {"amqp://127.0.0.1:1/elsewhere"};
+    s.reload();
+    CHECK(s.daemon.await_log("unbind it from exchange"));
+    CHECK(await([&] { return s.shows(R"("address":"127.0.0.1:1")") && s.shows(R"("vhost":"elsewhere")"); }));
+    CHECK(s.shows(R"("version":"")"));
+    s.stop();
+}
+
+TEST_CASE("a missing dead-letter exchange is no fault any more once a reload does not name it", "[one-version]") {
+    Watched s;
+    const std::string exchange = s.exchange_name("legacy.dlx");
+    s.config.error_bindings = "[{exchange: \"" + exchange + "\"}]";
+    s.start();
+    REQUIRE(await([&] { return s.shows("exchange '" + exchange + "' does not exist"); }));
+    s.config.error_bindings.clear();
+    s.reload();
+    CHECK(await([&] { return s.shows(R"("faults":[])"); }));
+    s.stop();
+}
+
 TEST_CASE("reload brings the HTTP server and its two threads, and takes them away", "[threads][one-version]") {
     Watched s;
     s.config.http = "";

@@ -46,6 +46,10 @@ TEST_CASE("what a connection is made of takes a new one, and is named as in the 
     CHECK(keys_of([](auto& s) { s.proof_secrets = {"x"}; }) == Keys{"errors.key_file"});
     CHECK(keys_of([](auto& s) { s.policy.catch_all = "x"; }) == Keys{"parking.catch_all"});
     CHECK(keys_of([](auto& s) { s.policy.sources = {{"q"}}; }) == Keys{"sources"});
+    CHECK(keys_of([](auto& s) {
+              s.policy.sources = {{"q"}};
+              s.prefetch.messages = 1;
+          }) == Keys{"sources", "errors.prefetch"});
     CHECK(keys_of([](auto& s) { s.declare = false; }) == Keys{"declare"});
     CHECK(keys_of([](auto& s) {
               s.policy.catch_all = "x";

@@ -120,6 +120,38 @@ TEST_CASE("held: what was not there is asked for again once there is another bro
     CHECK(!f.held.take_unknown(f.now.steady));
 }
 
+TEST_CASE("held: of another broker, or vhost, it is not known what is held there, nor whose it is") {
+    using Whose = HeldQueues::Whose;
+    Fixture f;
+    f.adopt(false, true);
+    CHECK(f.held.hold("email", f.now).refusal.empty());
+    f.held.visit("email", [](HeldQueues::Queue& queue) {
+        queue.whose = Whose::ours, queue.messages = 3, queue.start_content_known = true;
+    });
+    f.now.steady += Milliseconds{60'000};
+    config::Settings settings = settings_with(false, true);
+    config::Endpoint& endpoint = settings.broker.endpoints.front();
+    bool same = false;
+    SECTION("another broker") {
+        endpoint.host = "another";
+    }
+    SECTION("another vhost") {
+        endpoint.vhost = "another";
+    }
+    SECTION("the same for another user, or one more node") {
+        endpoint.username = "another";
+        settings.broker.endpoints.insert(settings.broker.endpoints.begin(), {.host = "another"});
+        same = true;
+    }
+    f.held.adopt(std::make_shared<const config::Settings>(settings), f.now);
+    CHECK(f.shown_of("email").state == (same ? State::holding : State::none));
+    CHECK(f.held.known_outage("email", f.now.steady).not_yet_known != same);
+    REQUIRE(f.held.visit("email", [&](HeldQueues::Queue& queue) {
+        CHECK(queue.messages.has_value() == same);
+        CHECK((queue.whose == Whose::ours) == same);
+    }));
+}
+
 TEST_CASE("held: an entry that comes with a reload is asked for, too") {
     Fixture f;
     f.held.adopt(std::make_shared<const config::Settings>(), f.now);

@@ -66,7 +66,7 @@ void connects_again(Checked& s) {
     s.consume();
     s.tick();
     REQUIRE(s.checks_made());
-    s.state.disconnected("h:1, vhost '/'", "gone", "None is lost");
+    s.state.disconnected("h:1, vhost '/'", {}, "gone", "None is lost");
     s.state.declaring_in_advance(true);
     s.tick();
 }

@@ -260,8 +260,7 @@ TEST_CASE("status: which broker and vhost is told before the first connection, t
     StatusSources sources{{}, settings, {}, {}, {}};
     CHECK(status_of(sources).broker.address == "one:5672");
     CHECK(status_of(sources).broker.vhost == "shop");
-    sources.state.version = {4, 3, 6};
-    sources.state.endpoint.host = "two";
+    sources.state.endpoint = config::Endpoint{.host = "two"};
     CHECK(status_of(sources).broker.address == "two:5672");
     CHECK(status_of(sources).broker.vhost == "/");
 }

@@ -31,7 +31,7 @@ const core::BrokerVersion version{4, 3, 6};
 TEST_CASE("state: ready while it consumes, and why not in plain words otherwise") {
     DaemonState state;
     CHECK(reason_of(state) == "starting: not connected to a broker yet");
-    state.disconnected("h:1, vhost '/'", "Connection refused", "None is lost");
+    state.disconnected("h:1, vhost '/'", {}, "Connection refused", "None is lost");
     CHECK(reason_of(state) == "not connected to h:1, vhost '/': Connection refused");
     state.consuming("h:1, vhost '/'", {}, version);
     CHECK(reason_of(state).empty());
@@ -47,7 +47,7 @@ TEST_CASE("state: ready while it consumes, and why not in plain words otherwise"
 
 TEST_CASE("state: a broker that keeps its answers to itself is no reason to be silent") {
     DaemonState state;
-    state.declaring("h:1, vhost '/'");
+    state.declaring("h:1, vhost '/'", {});
     CHECK(reason_of(state) ==
           "connected to h:1, vhost '/', which has not answered yet what is declared: it is busy, or a queue has no "
           "leader");
@@ -56,12 +56,29 @@ TEST_CASE("state: a broker that keeps its answers to itself is no reason to be s
 TEST_CASE("state: systemctl shows in one line what is and what is wrong") {
     DaemonState state;
     CHECK(status_line(state.snapshot()) == "starting: not connected to a broker yet");
-    state.disconnected("h:1, vhost '/'", "Connection refused", "None is lost");
+    state.disconnected("h:1, vhost '/'", {}, "Connection refused", "None is lost");
     CHECK(status_line(state.snapshot()) == "not connected to h:1, vhost '/': Connection refused");
     state.consuming("h:1, vhost '/'", {}, version);
     CHECK(status_line(state.snapshot()) == "connected to h:1, vhost '/'");
     state.blocked("low on memory");
     CHECK(status_line(state.snapshot()) == "connected to h:1, vhost '/'. But " + why_blocked(state.snapshot()));
+}
+
+TEST_CASE("state: after a reload that names another broker, or vhost, nothing is told of the former one") {
+    DaemonState state;
+    state.consuming("one:5672, vhost '/'", {.host = "one"}, version);
+    state.disconnected("one:5672, vhost '/'", {.host = "one", .password = "new"}, "gone", "None is lost");
+    CHECK(state.snapshot().version == version);
+    const config::Endpoint other = GENERATE(config::Endpoint{.host = "two"}, config::Endpoint{.host = "one", .port = 1},
+                                            config::Endpoint{.host = "one", .vhost = "shop"});
+    SECTION("it is not there") {
+        state.disconnected("another", other, "Connection refused", "None is lost");
+    }
+    SECTION("it does not answer what is declared") {
+        state.declaring("another", other);
+    }
+    CHECK(state.snapshot().endpoint == other);
+    CHECK(state.snapshot().version == core::BrokerVersion{});
 }
 
 TEST_CASE("state: a file that was refused is a fault until one is taken, whatever else happens") {
@@ -73,7 +90,7 @@ TEST_CASE("state: a file that was refused is a fault until one is taken, whateve
         "not start again. `retryd check` says what is wrong";
     CHECK(reason_of(state).empty());
     CHECK(status_line(state.snapshot()) == "connected to h. " + refused);
-    state.disconnected("h", "gone", "None is lost");
+    state.disconnected("h", {}, "gone", "None is lost");
     CHECK(status_line(state.snapshot()) == "not connected to h: gone. " + refused);
     const auto faults = faults_of(state);
     CHECK(std::count(faults.begin(), faults.end(), refused) == 1);
@@ -92,7 +109,7 @@ TEST_CASE("state: a broker that takes no messages is a fault, but no reason not 
     state.unblocked();
     CHECK(faults_of(state).empty());
     state.blocked("low on disk");
-    state.disconnected("h", "gone", "None is lost");
+    state.disconnected("h", {}, "gone", "None is lost");
     CHECK_FALSE(state.snapshot().blocked.has_value());
     CHECK(faults_of(state).size() == 1);
 }
@@ -111,7 +128,7 @@ TEST_CASE("state: an error queue that does not answer is a fault and a reason no
     CHECK(reason_of(state).empty());
     CHECK(faults_of(state).empty());
     state.error_queue_silent("no answer");
-    state.disconnected("h", "gone", "None is lost");
+    state.disconnected("h", {}, "gone", "None is lost");
     CHECK(faults_of(state).size() == 1);
     state.consuming("h", {}, version);
     CHECK(reason_of(state).empty());
@@ -137,9 +154,9 @@ TEST_CASE(
 
 TEST_CASE("state: a lasting fault keeps the moment when it began") {
     DaemonState state;
-    state.disconnected("h", "one", "None is lost");
+    state.disconnected("h", {}, "one", "None is lost");
     const core::WallTime since = state.snapshot().faults.at(0).since;
-    state.disconnected("h", "two", "None is lost");
+    state.disconnected("h", {}, "two", "None is lost");
     CHECK(state.snapshot().faults.at(0).since == since);
     CHECK(state.snapshot().faults.at(0).text.find("two") != std::string::npos);
 }

@@ -198,6 +198,52 @@ TEST_CASE("a rung that was refused is no fault any more once the new policy does
     CHECK(f.reporter.lines == Lines{"refused email.retry.30s 406 in the broker's words", "not-needed email.retry.30s"});
 }
 
+TEST_CASE("a binding that was refused is no fault any more once the new policy does not name it") {
+    core::Policy policy = Fixture::policy();
+    policy.error_bindings = {{"legacy.dlx", "#"}};
+    Fixture f(policy);
+    f.broker.refused = {"legacy.dlx"};
+    f.answer_declares();
+    const std::string refused = "refused legacy.dlx 406 in the broker's words";
+    const std::string not_needed = "not-needed legacy.dlx";
+    f.adopt(Fixture::policy());
+    f.adopt(Fixture::policy());
+    CHECK(f.reporter.lines == Lines{refused, not_needed});
+    f.adopt(policy);
+    f.answer_declares();
+    CHECK(f.reporter.lines == Lines{refused, not_needed, refused});
+}
+
+TEST_CASE("no answer to a binding is awaited once the new policy does not name it; a late one is no fault") {
+    core::Policy policy = Fixture::policy();
+    policy.error_bindings = {{"legacy.dlx", "#"}};
+    Fixture f(policy);
+    f.broker.refused = {"legacy.dlx"};
+    const auto late = std::exchange(f.broker.declares, {});
+    for (const auto& declared : late) {
+        if (declared.key.find("legacy.dlx") == std::string::npos)
+            f.relay.on_declared(declared.key, DeclareOutcome::ready, "", f.now);
+    }
+    CHECK(f.relay.awaits_declares());
+    f.adopt(Fixture::policy());
+    CHECK_FALSE(f.relay.awaits_declares());
+    f.relay.on_declared(late.front().key, DeclareOutcome::refused, "no exchange", f.now);
+    CHECK(f.reporter.lines.empty());
+}
+
+TEST_CASE("where one of two refused bindings of an exchange leaves the policy, the other one is told again") {
+    core::Policy policy = Fixture::policy();
+    policy.error_bindings = {{"legacy.dlx", "a.#"}, {"legacy.dlx", "b.#"}};
+    Fixture f(policy);
+    f.broker.refused = {"legacy.dlx"};
+    f.answer_declares();
+    policy.error_bindings.pop_back();
+    f.reporter.lines.clear();
+    f.adopt(policy);
+    f.answer_declares();
+    CHECK(f.reporter.lines == Lines{"not-needed legacy.dlx", "refused legacy.dlx 406 in the broker's words"});
+}
+
 TEST_CASE("a rung of a queue that a glob names is declared with its next message, if none came since the change") {
     Fixture f;
     f.answer_declares();

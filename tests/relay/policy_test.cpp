@@ -173,6 +173,27 @@ TEST_CASE("a parking exchange that leads nowhere: nothing is acked, and the catc
     CHECK(f.reporter.lines[3] == "healed team.dlx");
 }
 
+TEST_CASE("a reload ends the fault that a parking exchange leads nowhere, and asks at once whether it still does") {
+    Fixture f(with({"", "team.dlx", "dead"}));
+    f.broker.exchanges["team.dlx"] = "not there";
+    f.answer_declares();
+    f.deliver(used_up());
+    f.confirm_all();
+    f.reporter.lines.clear();
+    SECTION("with another key") {
+        f.adopt(with({"", "team.dlx", "good"}));
+        CHECK(f.reporter.lines == Lines{"not-needed team.dlx"});
+    }
+    SECTION("with the same") {
+        f.adopt(with({"", "team.dlx", "dead"}));
+        f.answer_declares();
+        f.deliver(used_up());
+        f.confirm_all();
+        CHECK(f.reporter.lines ==
+              Lines{"not-needed team.dlx", "unroutable team.dlx dead", "requeued team.dlx returned 0"});
+    }
+}
+
 TEST_CASE("one key of the producers that leads nowhere does not stop the others of the same exchange") {
     Fixture f(with({"", "team.dlx", std::nullopt}));
     f.broker.exchanges["team.dlx"] = "not there";

@@ -137,6 +137,30 @@ TEST_CASE("a binding that is refused parks as unpublishable, is reported once, t
     CHECK(f.reporter.lines.back() == "healed email");
 }
 
+TEST_CASE("a refused binding is no fault any more once the new policy does not need it") {
+    Fixture f(shared_policy());
+    f.broker.refused.insert("email");
+    f.answer_declares();
+    f.answer_binds();
+    core::Policy policy = shared_policy();
+    bool needed = false;
+    SECTION("its ladder is not shared any more") {
+        policy.entries[0].ladder.return_path = core::ReturnPath::queue;
+    }
+    SECTION("its entry is gone") {
+        policy.entries.erase(policy.entries.begin());
+    }
+    SECTION("it needs it as before") {
+        needed = true;
+    }
+    f.adopt(policy);
+    f.answer_declares();
+    f.answer_binds();
+    Lines told{"refused email 403 in the broker's words"};
+    if (!needed) told.emplace_back("not-needed email");
+    CHECK(f.reporter.lines == told);
+}
+
 TEST_CASE("what its rung could not deliver is bound again and returns at once, with the producer's key") {
     SharedFixture f;
     f.deliver_undelivered("email");
@@ -286,9 +310,14 @@ TEST_CASE("a shared rung that may not be published to any more is waited for on 
 
 TEST_CASE(
     "a shared rung that worked, and may not be published to for long, costs no attempt however often it is tried") {
-    SharedFixture f;
-    f.deliver();
-    f.confirm_all();
+    SharedFixture before;
+    before.deliver();
+    before.confirm_all();
+    SharedFixture between;  // a connection on which nothing is published
+    between.relay.seen_before(before.relay.rungs_seen());
+    SharedFixture next;
+    next.relay.seen_before(between.relay.rungs_seen());
+    SharedFixture& f = GENERATE(false, true) ? before : next;
     for (int minute = 0; minute < 4; ++minute) {
         f.deliver();
         f.answer_declares();
