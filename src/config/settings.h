@@ -25,10 +25,9 @@ struct Endpoint {
     std::string username = "guest";
     std::string password = "guest";
     bool operator==(const Endpoint&) const = default;
-    /// That of the same broker, as far as the name tells it, whoever logs in.
-    bool is_same_vhost(const Endpoint& other) const {
-        return host == other.host && port == other.port && vhost == other.vhost;
-    }
+    /// Names the same broker and vhost, whoever logs in, with TLS or without. The same broker by another name counts as
+    /// another one.
+    bool is_same_vhost(const Endpoint& other) const { return host == other.host && vhost == other.vhost; }
 };
 
 enum class AuthMechanism { plain, external };

@@ -73,7 +73,9 @@ std::string too_many(std::size_t most) {
 
 std::string holds(const std::string& work_queue, const std::string& held_queue) {
     return "what fails in " + core::quoted(work_queue) + " from now on is held in " + core::quoted(held_queue) +
-           ", its attempt unspent, until it is released at the desk. A restart of retryd forgets that: what is held is "
+           ", its attempt unspent, until it is released at the desk. A restart of retryd, or a reload that names "
+           "another "
+           "broker, forgets that: what is held is "
            "then tried one by one, and goes home once two have succeeded. For a hold that stays: `hold: true` in its "
            "entry. Other daemons of the same error queue do not know of it";
 }
@@ -185,13 +187,14 @@ void HeldQueues::adopt(const std::shared_ptr<const config::Settings>& settings, 
 /// What is known of its queues says nothing about those of the same names elsewhere, which may be somebody else's.
 void HeldQueues::leave_broker() {
     for (const auto& [work_queue, queue] : queues_) {
-        if (queue.not_home().value_or(0) == 0 || queue.whose == Whose::not_ours) continue;
-        log_.write(LogLevel::warning, "left_behind",
-                   messages_in(queue.not_home()) + " of " + core::quoted(work_queue) + " stay in " +
-                       core::quoted(queue.held_queue) +
-                       " of the broker and vhost that broker.uri named so far: they go home once a retryd that has an "
-                       "entry for that work queue is connected there",
-                   {{"queue", work_queue}});
+        const bool some = queue.not_home().value_or(0) > 0 && queue.whose != Whose::not_ours;
+        if (!some && !queue.held_at_desk) continue;
+        std::string what =
+            "left on the broker and vhost of the former configuration: " + messages_in(queue.not_home()) + " held in " +
+            core::quoted(queue.held_queue) +
+            ". A retryd sends them home that is connected there and has an entry for " + core::quoted(work_queue);
+        if (queue.held_at_desk) what += ". The desk's hold is forgotten: hold it again here if that is wanted";
+        log_.write(LogLevel::warning, "left_behind", what, {{"queue", work_queue}});
     }
     queues_.clear();
     told_without_entry_.clear();

@@ -113,8 +113,9 @@ class HeldQueues {
 
     // ── for who is signed in at the desk ──
 
-    /// Holds the failures of that work queue until release(), the end of the process, or a reload after which its entry
-    /// may no longer hold, holds permanently (`hold: true`), or there is no desk. The work queue need not be known yet.
+    /// Holds the failures of that work queue until release(), the end of the process, or a reload that names another
+    /// broker, or after which its entry may no longer hold, holds permanently (`hold: true`), or there is no desk. The
+    /// work queue need not be known yet.
     admin::HoldAnswer hold(const std::string& work_queue, const core::Now& now);
     /// Sends its held messages home, unless its entry has `hold: true`.
     admin::HoldAnswer release(const std::string& work_queue, const core::Now& now);

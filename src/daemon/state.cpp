@@ -37,18 +37,13 @@ void DaemonState::change(Phase phase, const std::string& broker, const std::stri
     faults_.clear(blocked_fault);
 }
 
-/// What was connected before does not tell the version of another broker. Call with the mutex held.
-void DaemonState::speak_of(const config::Endpoint& endpoint) {
-    if (state_.endpoint && !state_.endpoint->is_same_vhost(endpoint)) state_.version = {};
-    state_.endpoint = endpoint;
-}
-
 void DaemonState::consuming(const std::string& broker, const config::Endpoint& endpoint,
                             const core::BrokerVersion& version) {
     const std::lock_guard lock(mutex_);
     change(Phase::consuming, broker, "");
-    speak_of(endpoint);
+    state_.endpoint = endpoint;
     state_.version = version;
+    state_.version_of = endpoint;
     if (std::exchange(was_connected_, true)) ++state_.reconnects;
     faults_.clear(disconnected_fault);
 }
@@ -56,7 +51,7 @@ void DaemonState::consuming(const std::string& broker, const config::Endpoint& e
 void DaemonState::declaring(const std::string& broker, const config::Endpoint& endpoint) {
     const std::lock_guard lock(mutex_);
     change(Phase::declaring, broker, "");
-    speak_of(endpoint);
+    state_.endpoint = endpoint;
 }
 
 void DaemonState::declaring_in_advance(bool under_way) {
@@ -68,7 +63,7 @@ void DaemonState::disconnected(const std::string& broker, const config::Endpoint
                                const std::string& consequence) {
     const std::lock_guard lock(mutex_);
     change(Phase::not_connected, broker, fault);
-    speak_of(endpoint);
+    state_.endpoint = endpoint;
     faults_.raise(disconnected_fault, "not connected to " + broker + ": " + fault + ". " + consequence);
 }
 

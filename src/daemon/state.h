@@ -26,7 +26,8 @@ class DaemonState {
         Phase phase = Phase::starting;
         std::string broker;                        // its name in the log; empty before the first one
         std::optional<config::Endpoint> endpoint;  // of that broker, once it has been tried
-        core::BrokerVersion version;               // what it was when it was consumed last; 0.0.0 if it never was
+        core::BrokerVersion version;               // of the broker that was consumed from last; 0.0.0 if none was
+        config::Endpoint version_of;               // that broker
         std::optional<core::WallTime> since;       // since when phase and broker are the same
         std::string fault;                         // why it is not connected
         std::optional<std::string> blocked;        // the broker's reason for taking no messages
@@ -66,7 +67,6 @@ class DaemonState {
 
   private:
     void change(Phase phase, const std::string& broker, const std::string& fault);
-    void speak_of(const config::Endpoint& endpoint);
 
     telemetry::Faults faults_;
     mutable std::mutex mutex_;  // guards all that follows

@@ -49,7 +49,7 @@ class StatusBuilder {
         status_.reason = why_not_ready(now);
         status_.ready = status_.reason.empty();
         if (now.blocked) status_.reason = why_blocked(now);
-        const bool known = now.version != core::BrokerVersion{};
+        const bool known = now.version != core::BrokerVersion{} && is_configured(now.version_of);
         const config::Endpoint endpoint = now.endpoint.value_or(first_endpoint());
         status_.broker = {now.broker,
                           known ? core::to_string(now.version) : "",
@@ -61,6 +61,13 @@ class StatusBuilder {
                           now.fault,
                           config::host_and_port(endpoint.host, endpoint.port),
                           endpoint.vhost};
+    }
+
+    /// Another node of a cluster may be tried meanwhile, which is not known to be of another version.
+    bool is_configured(const config::Endpoint& broker) const {
+        const auto& endpoints = in_.settings.broker.endpoints;
+        return std::any_of(endpoints.begin(), endpoints.end(),
+                           [&](const config::Endpoint& each) { return each.is_same_vhost(broker); });
     }
 
     /// Before the first connection only the configuration tells it.

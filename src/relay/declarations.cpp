@@ -157,8 +157,9 @@ void Declarations::adopt(const core::Policy& policy) {
     });
 }
 
-/// A fault names the exchange and no routing key: that of another target with the same exchange is told again.
+/// Of an exchange, whatever the routing key. It goes on while a target with it is refused, and a refusal is told again.
 void Declarations::end_fault(TargetRole role, std::string_view name) {
+    if (routes_.any_refused(role, name)) return;
     reporter_.not_needed(role, name);
     routes_.tell_again(role, name);
 }

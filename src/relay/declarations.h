@@ -48,7 +48,7 @@ class Declarations {
                                         const core::Now& now);
     void mark_refused(Target& target, std::string_view why, const core::Now& now);
     void report_healed(Target& target);
-    /// Another policy is in force: bindings that it does not need are no fault, and no answer about them is awaited.
+    /// Another policy is in force: bindings that it does not need are no fault.
     /// (Queues are left when it would be their turn to be looked at again.)
     void adopt(const core::Policy& policy);
     void end_fault(TargetRole role, std::string_view name);

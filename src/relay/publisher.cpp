@@ -355,7 +355,7 @@ void Publisher::on_exchange_refused(int code, std::string_view why, const std::v
     }
 }
 
-/// One of them may lead to a queue by now, or another one be configured.
+/// One of them may lead to a queue by now, or another one may be configured.
 void Publisher::forget_unroutable() {
     for (const std::string& exchange : unroutable_.clear())
         session_.declarations.end_fault(TargetRole::parking_exchange, exchange);

@@ -296,6 +296,13 @@ std::vector<std::shared_ptr<Target>> Routes::take_error_bindings_left() {
     return left;
 }
 
+bool Routes::any_refused(TargetRole role, std::string_view name) const {
+    return std::any_of(targets_.begin(), targets_.end(), [&](const auto& known) {
+        const Target& target = *known.second;
+        return target.role == role && target.name == name && target.state == Target::State::refused;
+    });
+}
+
 void Routes::tell_again(TargetRole role, std::string_view name) {
     for (const auto& [key, target] : targets_) {
         if (target->role == role && target->name == name) target->reported = false;

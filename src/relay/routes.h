@@ -187,6 +187,7 @@ class Routes {
 
     /// Forgets the bindings of the error queue that the policy does not name any more, and returns them.
     std::vector<std::shared_ptr<Target>> take_error_bindings_left();
+    bool any_refused(TargetRole role, std::string_view name) const;
     /// A refusal of those is news again, the next time.
     void tell_again(TargetRole role, std::string_view name);
 

@@ -261,6 +261,11 @@ TEST_CASE("status: which broker and vhost is told before the first connection, t
     CHECK(status_of(sources).broker.address == "one:5672");
     CHECK(status_of(sources).broker.vhost == "shop");
     sources.state.endpoint = config::Endpoint{.host = "two"};
+    sources.state.version = {4, 3, 6};
+    sources.state.version_of = {.host = "one", .vhost = "shop"};
+    CHECK(status_of(sources).broker.version == "4.3.6");  // one of the nodes that are configured
+    sources.state.version_of.vhost = "former";
+    CHECK(status_of(sources).broker.version.empty());
     CHECK(status_of(sources).broker.address == "two:5672");
     CHECK(status_of(sources).broker.vhost == "/");
 }

@@ -181,8 +181,13 @@ class Browser:
         """Instead of what is there."""
         self.fill("return document.querySelector(arguments[0])", selector, text=text)
 
+    def select(self, find, *arguments):
+        """All that is in the field, as soon as it is there: a dialog may open only with an answer."""
+        self.wait_for(f"const field = (() => {{{find}\n}})(); field?.focus(); field?.select(); return !!field", *arguments,
+                      what=f"the field {arguments} is there")
+
     def fill(self, find, *arguments, text):
-        self.run(f"const field = (() => {{{find}\n}})(); field.focus(); field.select()", *arguments)
+        self.select(find, *arguments)
         self.tell("Input.insertText", text=text)
 
     def picture(self, file, longest=2400):

@@ -94,14 +94,14 @@ class DeskTest(unittest.TestCase):
     def click_nth(self, selector, i):
         self.browser.click("return document.querySelectorAll(arguments[0])[arguments[1]]", selector, i, what=f"{selector}, {i} can be clicked")
 
-    labelled = """return [...document.querySelectorAll(arguments[0] + ' label')].find(each => each.textContent.trim() === arguments[1]).control"""
+    labelled = """return [...document.querySelectorAll(arguments[0] + ' label')].find(each => each.textContent.trim() === arguments[1])?.control"""
 
     def set(self, label, text, inside="body"):
         self.browser.fill(self.labelled, inside, label, text=text)
 
     def press_in(self, label, key, inside="body"):
         """With all that is in the field selected."""
-        self.browser.run(f"const field = (() => {{{self.labelled}}})(); field.focus(); field.select()", inside, label)
+        self.browser.select(self.labelled, inside, label)
         self.browser.press(key)
 
     def sign_in(self, password=Desk.password):
