@@ -73,9 +73,8 @@ std::string too_many(std::size_t most) {
 
 std::string holds(const std::string& work_queue, const std::string& held_queue) {
     return "what fails in " + core::quoted(work_queue) + " from now on is held in " + core::quoted(held_queue) +
-           ", its attempt unspent, until it is released at the desk. A restart of retryd, or a reload that names "
-           "another "
-           "broker, forgets that: what is held is "
+           ", its attempt unspent, until it is released at the desk. A restart of retryd forgets that, and so does a "
+           "reload that names another broker: what is held is "
            "then tried one by one, and goes home once two have succeeded. For a hold that stays: `hold: true` in its "
            "entry. Other daemons of the same error queue do not know of it";
 }
