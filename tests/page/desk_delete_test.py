@@ -29,6 +29,17 @@ class Delete(DeskTest):
         self.desk.finish(self.only_run(), None, state="failed", error="there are now 413 messages of these, not 412: nothing was dropped")
         self.browser.await_text("#runs-list", "there are now 413 messages of these, not 412: nothing was dropped", "why nothing was deleted")
 
+    def test_a_dialog_that_opens_as_soon_as_another_is_closed_stays_as_it_is(self):
+        self.open("#/parked")
+        self.click("Delete …", "#desk")
+        self.browser.run("""
+            const dialog = document.getElementById('ask');
+            const told = new Promise(done => dialog.addEventListener('close', done, {once: true}));
+            dialog.close();
+            [...document.querySelectorAll('#desk button')].find(each => each.innerText.trim() === 'Delete …').click();
+            await told""")
+        self.assertIn("This cannot be undone", self.browser.text("dialog"))
+
     @night
     def test_each_group_is_deleted_with_its_own_number(self):
         self.open("#/parked")

@@ -22,6 +22,7 @@ class Parked(DeskTest):
         self.browser.run("""const by = document.getElementById('filter-by'); by.value = '*'; by.dispatchEvent(new Event('change', {bubbles: true}))""")
         self.browser.press("tenant", Keys.ENTER)
         wait_until(lambda: self.desk.last("parked/groups") == {"by": "tenant"}, "groups by a header")
+        self.browser.wait_for("return [...document.querySelectorAll('#desk-view tbody a')].some(link => link.href.includes('header=tenant'))", what="the groups by a header")
         self.browser.await_text("#desk-view table", "bytes /wA=", "a value that is no text")
         enabled = self.browser.run("return [...document.querySelectorAll('#desk-view tbody input')].map(box => !box.disabled)")
         self.assertEqual(enabled, [True, False, False])

@@ -98,6 +98,7 @@ function openDialog(title, fields, label, submit, {danger = false} = {}) {
     }
   });
   dialog.onclose = () => {
+    if (dialog.open) return;   // the browser tells late that it was closed: another one is shown by now
     dialog.removeAttribute('aria-labelledby');
     dialog.replaceChildren();   // a password does not stay
     beneath?.();
