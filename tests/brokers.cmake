@@ -100,8 +100,8 @@ retryd_preset(fuzz fuzzers)
 retryd_preset(release retryd)
 retryd_preset(instructions message_cost)
 
-add_test(NAME "bench starts" COMMAND retryd-bench --help)
-set_tests_properties("bench starts" PROPERTIES LABELS "bench;night" TIMEOUT 60)
+add_test(NAME "bench shows its help" COMMAND retryd-bench --help)
+set_tests_properties("bench shows its help" PROPERTIES LABELS "bench;night" TIMEOUT 60)
 
 foreach(layer daemon telemetry http)
   add_test(NAME "threads ${layer}"

@@ -53,6 +53,8 @@ SETTINGS
     (umask 077 && od -An -N16 -tx1 /dev/urandom | tr -d ' \n' >"$dir/node/.erlang.cookie")
     owner=$(awk -F: '$1 == "rabbitmq" {print $3 ":" $4}' "$root/etc/passwd")
     chown -R "$owner" "$dir/node"
+    # The node only reads these. The tests, of whoever has called sudo, read the keys and put other certificates there.
+    chown -R "${SUDO_UID:-0}" "$dir/node/tls" && chmod -R a+rX "$dir/node/tls"
 }
 
 # certificate NAME SUBJECT EXTENSION - NAME.pem and NAME.key, signed by ca. The kind of key is a fast one, since each node gets its own.

@@ -13,14 +13,14 @@ brokers=()
 at_exit=true # a command that the script may set
 
 # end_job PID - a job that has just been forked still has our traps and may lose the first signal: it is sent again, but only
-# after a second, since a script that cleans up by then must not be interrupted.
+# after a second, since a script that cleans up by then must not be interrupted. One that sudo has made root we may not even
+# look at: `sweep` ends it.
 end_job() {
     local tick=0
     while kill -0 "$1" 2>/dev/null; do
         if ((tick++ % 20 == 0)); then kill -TERM "$1" 2>/dev/null || true; fi
         sleep 0.05
     done
-    wait "$1" 2>/dev/null || true
 }
 
 cleanup() {
@@ -96,8 +96,9 @@ compile() { # PRESET TARGET...
 # build PRESET TARGET... - configures and builds, one compiler for each core.
 build() {
     local cache=$project/build/$1/CMakeCache.txt
-    # Of another generator: CMake would refuse it.
-    if [[ -e $cache ]] && ! grep -q '^CMAKE_GENERATOR:INTERNAL=Ninja$' "$cache"; then rm -r "$cache" "${cache%/*}/CMakeFiles"; fi
+    # Of another generator, or of the folder that the project was in before: CMake would refuse it.
+    if [[ -e $cache ]] && ! { grep -qx 'CMAKE_GENERATOR:INTERNAL=Ninja' "$cache" &&
+        grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$project" "$cache"; }; then rm -r "$cache" "${cache%/*}/CMakeFiles"; fi
     step "configuring ($1)" "$work/configure.log" cmake --preset "$1" -S "$project" &&
         { compile "$@" || { forget_precompiled "$1" && compile "$@"; }; }
 }

@@ -20,6 +20,15 @@ Received taken_from(const std::string& queue) {
     return message;
 }
 
+/// An exclusive queue is refused to others until it is gone.
+bool is_gone(Client& client, const std::string& queue) {
+    try {
+        return !client.look_at(queue);
+    } catch (const Refused&) {
+        return false;
+    }
+}
+
 void purge(const std::string& queue) {
     erlang("begin {ok, Q} = " + erlang_lookup(queue) + ", rabbit_amqqueue:purge(Q) end.");
 }
@@ -122,6 +131,8 @@ TEST_CASE(
         s.start();
         REQUIRE(await([&] { return s.daemon.lines_with({"refused to declare", theirs, "RESOURCE_LOCKED"}) == 1; }));
     }
+    // RabbitMQ 4.3.6 says that a connection is closed some milliseconds before its queue is gone.
+    REQUIRE(await([&] { return is_gone(s.client, theirs); }));
     // Without the reload that takes a minute.
     s.reload();
     REQUIRE(await([&] { return s.daemon.lines_with({theirs, "is as it must be again"}) == 1; }, milliseconds(30'000)));
