@@ -51,6 +51,7 @@ host_mirror() {
 
 # as_root ARGUMENTS... - runs the calling script again through sudo when it was not started by root.
 as_root() {
+    umask 022 # what root makes is for its caller to read
     if ((EUID == 0)); then return; fi
     if ! command -v sudo >/dev/null; then
         fail "this needs root, and there is no sudo here" "nothing was done" "run it as root"

@@ -13,20 +13,22 @@ brokers=()
 at_exit=true # a command that the script may set
 
 # end_job PID - a job that has just been forked still has our traps and may lose the first signal: it is sent again, but only
-# after a second, since a script that cleans up by then must not be interrupted. One that sudo has made root we may not even
-# look at: `sweep` ends it.
+# after a second, since a script that cleans up by then must not be interrupted.
 end_job() {
     local tick=0
     while kill -0 "$1" 2>/dev/null; do
         if ((tick++ % 20 == 0)); then kill -TERM "$1" 2>/dev/null || true; fi
         sleep 0.05
     done
+    wait "$1" 2>/dev/null || true
 }
 
 cleanup() {
     local dir job
     trap '' INT TERM HUP
     end_steps
+    # To what sudo has made root we may not send a signal.
+    if ((EUID != 0)); then sweep kill "$work"; fi
     # Jobs that are starting a broker or making a root clean up by themselves.
     for job in $(jobs -p); do end_job "$job"; done
     for dir in "${brokers[@]}"; do if [[ -e $dir/settings ]]; then "$broker" remove "$dir" || true; fi; done
@@ -98,7 +100,9 @@ build() {
     local cache=$project/build/$1/CMakeCache.txt
     # Of another generator, or of the folder that the project was in before: CMake would refuse it.
     if [[ -e $cache ]] && ! { grep -qx 'CMAKE_GENERATOR:INTERNAL=Ninja' "$cache" &&
-        grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$project" "$cache"; }; then rm -r "$cache" "${cache%/*}/CMakeFiles"; fi
+        [[ $(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$cache") -ef $project ]]; }; then
+        rm -r "$cache" "${cache%/*}/CMakeFiles"
+    fi
     step "configuring ($1)" "$work/configure.log" cmake --preset "$1" -S "$project" &&
         { compile "$@" || { forget_precompiled "$1" && compile "$@"; }; }
 }

@@ -4,6 +4,7 @@ processes that they have started, brokers too. Every process of a run has the ru
 
     sweep.py dead FOLDER   of all those in FOLDER whose owner is dead
     sweep.py end FOLDER    of the one that has FOLDER
+    sweep.py kill FOLDER   the processes of that one alone
 
 The file `owner` of a folder: the number of the process, when it was started (another one may have got the number since),
 the namespace of its number (a container that shares this /tmp)."""
@@ -81,9 +82,10 @@ def remove(folder):
 
 def main():
     action, folder = sys.argv[1], Path(sys.argv[2])
+    if action == "kill":
+        return kill_all(folder)
     if action == "end":
-        remove(folder)
-        return
+        return remove(folder)
     for dead in filter(is_dead, folder.glob("retryd.*")):
         print(f"sweep: a run was killed: removing its processes and {dead}", file=sys.stderr, flush=True)
         remove(dead)
