@@ -22,7 +22,9 @@ def as_root() -> None:
     if os.geteuid() != 0:
         if not shutil.which("sudo"):
             raise Failed("this needs root, and there is no sudo here", "nothing was done", "run it as root")
-        os.execvp("sudo", ["sudo", "--preserve-env=RETRYD_CACHE,TMPDIR,http_proxy,https_proxy", "--", *sys.argv])
+        # glibc takes TMPDIR away from sudo itself.
+        temporary = "TMPDIR=" + os.environ.get("TMPDIR", "/tmp")
+        os.execvp("sudo", ["sudo", "--preserve-env=RETRYD_CACHE,http_proxy,https_proxy", temporary, "--", *sys.argv])
 
 
 def need(tools: str, consequence: str, remedy: str) -> None:

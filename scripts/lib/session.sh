@@ -28,7 +28,7 @@ cleanup() {
     trap '' INT TERM HUP
     end_steps
     # To what sudo has made root we may not send a signal.
-    if ((EUID != 0)); then sweep kill "$work"; fi
+    if ((EUID != 0)); then { sweep kill "$work"; } 2>/dev/null; fi # bash says which job was killed
     # Jobs that are starting a broker or making a root clean up by themselves.
     for job in $(jobs -p); do end_job "$job"; done
     for dir in "${brokers[@]}"; do if [[ -e $dir/settings ]]; then "$broker" remove "$dir" || true; fi; done

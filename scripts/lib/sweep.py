@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Takes away what ./test and ./demo left when they were killed: their temporary folders, what they keep in memory, and all
-processes that they have started, brokers too. Every process of a run has the run's folder as TMPDIR, which sudo keeps.
+processes that they have started, brokers too. Every process of a run has the run's folder as TMPDIR, those of sudo, too.
 
     sweep.py dead FOLDER   of all those in FOLDER whose owner is dead
     sweep.py end FOLDER    of the one that has FOLDER
