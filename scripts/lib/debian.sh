@@ -57,7 +57,7 @@ as_root() {
         fail "this needs root, and there is no sudo here" "nothing was done" "run it as root"
     fi
     # Of a program with the rights of another user, such as sudo, glibc takes TMPDIR away before sudo can keep it.
-    exec sudo --preserve-env=RETRYD_CACHE,http_proxy,https_proxy TMPDIR="${TMPDIR:-/tmp}" -- "$0" "$@"
+    exec sudo --preserve-env=RETRYD_CACHE,http_proxy,https_proxy ${TMPDIR:+"TMPDIR=$TMPDIR"} -- "$0" "$@"
 }
 
 # Sets the array `private` to the command prefix that gives a process a mount namespace of its own. In a plain chroot "/" is

@@ -19,12 +19,13 @@ DEBIAN_ROOT = PROJECT / "scripts/lib/debian-root"
 
 def as_root() -> None:
     """Starts the script again through sudo when it was not started by root."""
+    os.umask(0o022)  # what root makes is for its caller to read
     if os.geteuid() != 0:
         if not shutil.which("sudo"):
             raise Failed("this needs root, and there is no sudo here", "nothing was done", "run it as root")
         # glibc takes TMPDIR away from sudo itself.
-        temporary = "TMPDIR=" + os.environ.get("TMPDIR", "/tmp")
-        os.execvp("sudo", ["sudo", "--preserve-env=RETRYD_CACHE,http_proxy,https_proxy", temporary, "--", *sys.argv])
+        temporary = [f"TMPDIR={folder}"] if (folder := os.environ.get("TMPDIR")) else []
+        os.execvp("sudo", ["sudo", "--preserve-env=RETRYD_CACHE,http_proxy,https_proxy", *temporary, "--", *sys.argv])
 
 
 def need(tools: str, consequence: str, remedy: str) -> None:

@@ -20,7 +20,6 @@ end_job() {
         if ((tick++ % 20 == 0)); then kill -TERM "$1" 2>/dev/null || true; fi
         sleep 0.05
     done
-    wait "$1" 2>/dev/null || true
 }
 
 cleanup() {
