@@ -96,7 +96,7 @@ void check_told_while_consumed(const std::function<void(Cluster&)>& take) {
     CHECK(await([&] { return s.ready().starts_with("not ready: " + told); }));
     CHECK(Served(s.daemon).get("/metrics").body.find("retryd_error_queue_silent 1") != std::string::npos);
     s.check_source_goes_on();
-    s.config.prefetch = 100;  // which takes another consumer
+    s.config.entries.front().on = "{maxlen: retry}";  // another policy, so another consumer
     s.daemon.reload(s.config.yaml());
     CHECK(s.daemon.await_log("in force from the next message on, connection kept"));
     std::this_thread::sleep_for(broker_gives_up);
