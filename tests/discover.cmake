@@ -10,7 +10,6 @@
 #   [slow]        begins early, so that nobody waits for it in the end
 #   [busy]        it works where most tests wait: fewer run beside it
 #   [busiest]     it keeps processors busy for long: half as many run beside it, and of these one on each node
-#   [serial-3.10] on 3.10 it is late where anything else runs: nothing does
 #   [two-versions]  RabbitMQ 4.0 does there what 4.3 does: on 4.0 at night
 #   [since-3.10]  what it is about, earlier versions do not have; so [since-4.0], [since-4.3]
 #   [one-version] what it is about is retryd's for the most part: on the newest version in every run, on the others at night
@@ -50,7 +49,7 @@ cases_with("~[.]" cases)
 if(NOT cases)
   message(FATAL_ERROR "${PROGRAM} lists no test case")
 endif()
-foreach(tag own-broker flood tls 3.8 threads slow busy busiest serial-3.10 one-version two-versions night every-version since-3.10 since-4.0 since-4.3)
+foreach(tag own-broker flood tls 3.8 threads slow busy busiest one-version two-versions night every-version since-3.10 since-4.0 since-4.3)
   cases_with("[${tag}]" with_${tag})
 endforeach()
 
@@ -104,13 +103,10 @@ foreach(case IN LISTS cases)  # the versions in turn: all brokers have about as 
       string(APPEND properties " PROCESSORS 3")
     endif()
     if(case IN_LIST with_busiest)
-      string(APPEND properties " PROCESSORS 7")
+      string(APPEND properties " PROCESSORS 8")
       if(NOT properties MATCHES "RESOURCE_LOCK")
         string(APPEND properties " RESOURCE_LOCK ${broker}-busiest")
       endif()
-    endif()
-    if(version STREQUAL "3.10" AND case IN_LIST with_serial-3.10)
-      string(APPEND properties " RUN_SERIAL TRUE")
     endif()
     set(labels "${SUITE};${SUITE}-${version}")
     if(version IN_LIST NIGHTLY OR case IN_LIST with_night

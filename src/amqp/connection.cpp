@@ -4,11 +4,13 @@
 #include <chrono>
 #include <limits>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "amqp/background.h"
 #include "amqp/connect.h"
 #include "amqp/error.h"
+#include "amqp/timeouts.h"
 #include "amqp/tls_socket.h"
 #include "config/addresses.h"
 
@@ -209,6 +211,10 @@ void Dispatcher::give_up_unreadable(Events& events) {
         if (message.kind() != MessageAssembler::Kind::delivery || !message.awaits_header()) continue;
         events.on_unreadable_delivery_on(channel, message.tag());
         passed_over = true;
+    }
+    if (passed_over) {
+        socket_.flush();
+        std::this_thread::sleep_for(ack_linger);
     }
     socket_.hang_up();
     throw Error(

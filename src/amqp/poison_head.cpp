@@ -22,13 +22,17 @@ constexpr const char* consumer_tag = "retryd-head";
 /// If nothing has come so long after the consumer was there, the queue is empty, another daemon has its head, or the
 /// broker is still busy with it: it is asked.
 constexpr core::Milliseconds delivered_within{300};
-/// A broker that is slow as a whole and is taken for a busy one only costs a connection (hold()).
+/// A broker that is slow as a whole and is taken for a busy one only costs a connection (keep()).
 constexpr core::Milliseconds answered_within{500};
+/// Each takes a moment in which nothing else is retried, and a stranger may send any number. In turns, those that can
+/// be retried come as well.
+constexpr std::size_t most_dead_lettered = 32;
 
 }  // namespace
 
-HeadProbe::HeadProbe(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& queue)
-    : HeadProbe(Connection::open(endpoint, settings, "retryd head"), queue) {}
+HeadProbe::HeadProbe(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& queue,
+                     Unreadable unreadable)
+    : HeadProbe(Connection::open(endpoint, settings, "retryd head"), queue, unreadable) {}
 
 HeadProbe::~HeadProbe() = default;
 
@@ -36,8 +40,8 @@ void HeadProbe::serve() {
     connection_->drain(*this, 1);
 }
 
-HeadProbe::HeadProbe(std::unique_ptr<Connection> connection, const std::string& queue)
-    : connection_(std::move(connection)), patience_(answered_within) {
+HeadProbe::HeadProbe(std::unique_ptr<Connection> connection, const std::string& queue, Unreadable unreadable)
+    : connection_(std::move(connection)), unreadable_(unreadable), patience_(answered_within) {
     connection_->receive_large_headers();
     connection_->open_channel(only_consumer);
     connection_->qos(only_consumer, 1);
@@ -51,11 +55,12 @@ HeadProbe::Sees HeadProbe::look() {
     while (system::steady_now() - begin < answer_timeout) {
         try {
             connection_->drain(*this, 1);
+            if (const auto what = seen()) return *what;
         } catch (const Error&) {
-            if (connection_->ended_by_message()) return Sees::connection_closed;
+            if (dead_lettered_) return Sees::message;
+            if (!delivered_ && connection_->ended_by_message()) return Sees::connection_closed;
             throw;
         }
-        if (const auto what = seen()) return *what;
         wait(consuming_ ? delivered_within : longest_poll);
     }
     throw Error(Error::Kind::lost,
@@ -93,12 +98,12 @@ std::optional<HeadProbe::Sees> HeadProbe::seen() {
 bool HeadProbe::keep_waiting(core::SteadyTime now) noexcept {
     try {
         connection_->drain(*this, 1);
-        if (gave_back_at_) return now - *gave_back_at_ < ack_linger;
+        if (settled_at_) return now - *settled_at_ < ack_linger;
         const bool free = delivered_ || (answers_owed_ == 0 && !connection_->receiving(only_consumer));
         if (!free) return true;
-        connection_->cancel(only_consumer, consumer_tag);
-        if (delivered_) connection_->nack_requeue(only_consumer, *delivered_);
-        gave_back_at_ = now;
+        if (!dead_lettered_) connection_->cancel(only_consumer, consumer_tag);
+        if (delivered_ && !dead_lettered_) connection_->nack_requeue(only_consumer, *delivered_);
+        settled_at_ = now;
         return true;
     } catch (const std::exception&) {
         return false;
@@ -118,8 +123,14 @@ void HeadProbe::on_delivery(const core::Delivery& delivery) {
     delivered_ = delivery.tag;
 }
 
+/// Rejected from here, since rabbitmq-c may read nothing more on this connection.
 void HeadProbe::on_unreadable_delivery(core::DeliveryTag tag) {
     delivered_ = tag;
+    if (unreadable_ == Unreadable::goes_back) return;
+    connection_->cancel(only_consumer, consumer_tag);
+    connection_->reject(only_consumer, tag);
+    connection_->flush();
+    dead_lettered_ = true;
 }
 
 void HeadProbe::on_channel_closed(const ChannelClosed& closed) {
@@ -137,6 +148,7 @@ void HeadProbe::wait(core::Milliseconds time) const {
 
 /// Not to this consumer again; and not by closing the connection, which counts as one more delivery in vain.
 void HeadProbe::give_back() {
+    if (dead_lettered_) return;
     connection_->cancel(only_consumer, consumer_tag);
     connection_->nack_requeue(only_consumer, *delivered_);
     connection_->flush();
@@ -170,17 +182,23 @@ bool BlockedHeadConnections::keep(std::unique_ptr<HeadProbe> head) {
 void BlockedHeadConnections::turn(core::SteadyTime now) {
     if (heads_.empty() || now < due_) return;
     due_ = now + between_turns;
-    std::erase_if(heads_, [&](const auto& head) { return !head->keep_waiting(now); });
+    std::erase_if(heads_, [&](const auto& head) {
+        const bool before = head->dead_lettered();
+        const bool waits = head->keep_waiting(now);
+        if (head->dead_lettered() && !before) note_dead_lettered();
+        return !waits;
+    });
 }
 
+/// The queue must have got a rejection before its connection ends: turn() takes that away.
 void BlockedHeadConnections::release() {
-    heads_.clear();
+    std::erase_if(heads_, [](const auto& head) { return !head->dead_lettered(); });
 }
 
-PoisonHead exhaust_delivery_limit(const config::Endpoint& endpoint, const config::Broker& settings,
-                                  const std::string& queue, BlockedHeadConnections& blocked, int most_attempts,
+PoisonHead exhaust_delivery_limit(const ProbedQueue& queue, BlockedHeadConnections& blocked, int most_attempts,
                                   core::Milliseconds pause, const std::function<bool()>& go_on) {
     PoisonHead head;
+    std::size_t dead_lettered = 0;
     const auto is = [&head](PoisonHead::State state) {
         head.state = state;
         return head;
@@ -188,13 +206,21 @@ PoisonHead exhaust_delivery_limit(const config::Endpoint& endpoint, const config
     while (go_on()) {
         std::this_thread::sleep_for(pause);
         blocked.turn(system::steady_now());
-        auto probe = std::make_unique<HeadProbe>(endpoint, settings, queue);
+        auto probe = std::make_unique<HeadProbe>(queue.endpoint, queue.settings, queue.name, queue.unreadable);
         const HeadProbe::Sees sees = probe->look();
+        if (probe->dead_lettered()) {
+            blocked.note_dead_lettered();
+            head.set_any_aside = true;
+            if (++dead_lettered >= most_dead_lettered) return is(PoisonHead::State::none);
+            continue;
+        }
         if (sees == HeadProbe::Sees::message) return is(PoisonHead::State::another);
         if (sees == HeadProbe::Sees::nothing) return is(PoisonHead::State::none);
         if (sees == HeadProbe::Sees::connection_closed && ++head.connections_ended >= most_attempts)
             return is(PoisonHead::State::stays);
-        if (sees == HeadProbe::Sees::silence && !blocked.keep(std::move(probe))) return is(PoisonHead::State::none);
+        if (sees != HeadProbe::Sees::silence) continue;
+        if (!blocked.keep(std::move(probe))) return is(PoisonHead::State::none);
+        head.set_any_aside = true;
     }
     return is(PoisonHead::State::stopped);
 }

@@ -278,7 +278,7 @@ void SourceConsumer::look_at_head() {
         BlockedHeadConnections held;
         if (alone && look.limit_effect.fate == admin::LimitEffect::Fate::dead_lettered)
             look.head =
-                exhaust_delivery_limit(endpoint, broker, queue, held, attempts_at_a_time, between_attempts, go_on);
+                exhaust_delivery_limit({endpoint, broker, queue}, held, attempts_at_a_time, between_attempts, go_on);
         return look;
     });
 }

@@ -165,7 +165,7 @@ void Session::serve() {
         const core::Now now = system::now();
         context_.watchdog.turned(now.steady);
         const bool more = broker_.turn(now);
-        context_.blocked_heads.turn(now.steady);
+        turn_blocked_heads(now.steady);
         find_sources(now);
         find_plumbing(now);
         relay_.on_tick(now);
@@ -180,6 +180,12 @@ void Session::serve() {
         if (!more) broker_.wait(shutdown_deadline_ ? -1 : context_.requests.fd(), time_to_wait(now));
     }
     broker_.close(std::clamp(*shutdown_deadline_ - system::steady_now(), Milliseconds::zero(), amqp::close_timeout));
+}
+
+void Session::turn_blocked_heads(core::SteadyTime now) {
+    context_.blocked_heads.turn(now);
+    for (std::size_t left = context_.blocked_heads.take_dead_lettered(); left > 0; --left)
+        events_.dead_lettered("", relay::why_unreadable);
 }
 
 void Session::report_load(const core::Now& now) {

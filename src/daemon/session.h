@@ -120,6 +120,7 @@ class Session : private amqp::BrokerSessionObserver {
   private:
     void serve();
     void begin_trial();
+    void turn_blocked_heads(core::SteadyTime now);
     void report_load(const core::Now& now);
     void look_for_held(core::SteadyTime began, core::SteadyTime now);
     void handle_requests(const core::Now& now);

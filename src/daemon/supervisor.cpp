@@ -243,10 +243,9 @@ void ReconnectLoop::set_blocking_head_aside(const amqp::Error& error, const conf
                                             bool last_of_list) {
     context_.log.write(LogLevel::info, "held_up", name_of(endpoint) + ": " + error.what(),
                        {{"queue", settings_->policy.error_queue}});
-    const std::size_t before = context_.blocked_heads.size();
     const auto head = end_connections_over_head(endpoint, last_of_list);
     if (!head) return;
-    context_.trial.blocking_head_set_aside(context_.blocked_heads.size() > before || head->connections_ended > 0);
+    context_.trial.blocking_head_set_aside(head->set_any_aside || head->connections_ended > 0);
     context_.trial.head_tried(head->connections_ended, false);
     wait_if_head_stays(*head, endpoint);
 }
@@ -258,8 +257,10 @@ std::optional<amqp::PoisonHead> ReconnectLoop::end_connections_over_head(const c
     // Whatever keeps them from being rejected may be over then.
     const int most =
         context_.trial.limited() && !may_reject_later() ? amqp::most_poison_head_attempts : amqp::poison_head_attempts;
+    using Unreadable = amqp::HeadProbe::Unreadable;
+    const Unreadable unreadable = context_.trial.dead_letters() ? Unreadable::dead_lettered : Unreadable::goes_back;
     try {
-        return amqp::exhaust_delivery_limit(endpoint, settings_->broker, settings_->policy.error_queue,
+        return amqp::exhaust_delivery_limit({endpoint, settings_->broker, settings_->policy.error_queue, unreadable},
                                             context_.blocked_heads, head_stays_ ? a_few : most, amqp::poison_head_pause,
                                             [&] {
                                                 context_.watchdog.turned(system::steady_now());

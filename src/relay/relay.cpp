@@ -628,7 +628,7 @@ void Relay::stop() {
 void Relay::on_unreadable_delivery(core::DeliveryTag tag, const core::Now& now) {
     deliveries_.delivered(tag);
     if (stopping_) return;
-    publisher_.dead_letter(tag, "", "its headers nest too deep to be read", now.steady);
+    publisher_.dead_letter(tag, "", why_unreadable, now.steady);
 }
 
 void Relay::on_publishing_closed(ChannelIndex channel, int code, std::string_view why, const core::Now& now) {

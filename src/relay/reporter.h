@@ -66,6 +66,9 @@ struct Settled {
     bool was_held = false;  // before that death it came from the queue of held messages
 };
 
+/// Why a message is dead-lettered that comes by on_unreadable_delivery().
+inline constexpr std::string_view why_unreadable = "its headers nest too deep to be read";
+
 /// Called from within Relay; the views live only until the call returns.
 class Reporter {
   public:

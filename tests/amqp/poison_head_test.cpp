@@ -1,6 +1,7 @@
 
 #include "amqp/poison_head.h"
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,11 +17,16 @@ namespace {
 
 constexpr Channel channel = 1;
 
+using Unreadable = HeadProbe::Unreadable;
+
 /// A look at a queue, and the broker that it is asked of.
 struct Look {
+    explicit Look(Unreadable unreadable = Unreadable::goes_back)
+        : head(std::make_unique<HeadProbe>(std::make_unique<Connection>(peer.take_connection(), "broker"), "errors",
+                                           unreadable)) {}
+
     test::Peer peer;
-    std::unique_ptr<HeadProbe> head =
-        std::make_unique<HeadProbe>(std::make_unique<Connection>(peer.take_connection(), "broker"), "errors");
+    std::unique_ptr<HeadProbe> head;
 
     void answer_qos() { peer.send(channel, AMQP_BASIC_QOS_OK_METHOD, amqp_basic_qos_ok_t{}); }
     void answer_consume() {
@@ -36,11 +42,26 @@ struct Look {
         REQUIRE(head->look() == HeadProbe::Sees::silence);
     }
 
-    std::vector<amqp_method_number_t> sent() {
+    void deliver_deep() {
+        std::deque<core::Field> fields{{"innermost", core::Value::of_long(1)}};
+        for (int level = 0; level < 2'000; ++level)
+            fields.push_back({"in", {core::Kind::table, core::Table{&fields.back(), 1}}});
+        core::Properties properties;
+        properties.headers = core::Table{&fields.back(), 1};
+        peer.deliver(channel, 1, "deep", properties);
+    }
+
+    /// Behind a cancel, without requeue; and nothing is done with it before or after.
+    bool rejected() {
         std::vector<amqp_method_number_t> methods;
-        while (const auto method = peer.received())
-            methods.push_back(method->id);
-        return methods;
+        bool requeued = false;
+        while (const auto method = peer.received()) {
+            const bool settles = method->id == AMQP_BASIC_NACK_METHOD || method->id == AMQP_BASIC_REJECT_METHOD;
+            if (method->id == AMQP_BASIC_REJECT_METHOD) requeued = method->as<amqp_basic_reject_t>().requeue;
+            if (settles || method->id == AMQP_BASIC_CANCEL_METHOD) methods.push_back(method->id);
+        }
+        return !requeued &&
+               methods == std::vector<amqp_method_number_t>{AMQP_BASIC_CANCEL_METHOD, AMQP_BASIC_REJECT_METHOD};
     }
     bool gave_back() {
         bool cancelled = false;
@@ -123,6 +144,82 @@ TEST_CASE("a held head: what comes after all goes back, and it is of no use any 
     CHECK(s.gave_back());
     CHECK(s.head->keep_waiting(came + core::Milliseconds{100}));  // the queue must have got the nack before it ends
     CHECK_FALSE(s.head->keep_waiting(came + core::Milliseconds{1'000}));
+}
+
+TEST_CASE("the head of a queue: one that cannot be read is dead-lettered where that is asked for") {
+    Look s(Unreadable::dead_lettered);
+    s.answer_qos();
+    s.answer_consume();
+    s.deliver_deep();
+    CHECK(s.head->look() == HeadProbe::Sees::message);
+    CHECK(s.head->dead_lettered());
+    CHECK(s.rejected());
+}
+
+TEST_CASE("a held head: one that cannot be read is dead-lettered where that is asked for") {
+    Look s(Unreadable::dead_lettered);
+    s.become_silent();
+    s.deliver_deep();
+    const core::SteadyTime came = after({});
+    // Where rabbitmq-c could read it, the queue must have got the rejection before the connection ends.
+    CHECK(s.head->keep_waiting(came) == (amqp_version_number() < AMQP_VERSION_CODE(0, 14, 0, 0)));
+    CHECK_FALSE(s.head->keep_waiting(came + core::Milliseconds{1'000}));
+    CHECK(s.head->dead_lettered());
+    CHECK(s.rejected());
+}
+
+TEST_CASE("a held head: one that cannot be read is not dead-lettered where that is not asked for") {
+    Look s;
+    s.become_silent();
+    s.deliver_deep();
+    s.head->keep_waiting(after({}));
+    CHECK_FALSE(s.head->dead_lettered());
+    CHECK_FALSE(s.rejected());
+}
+
+TEST_CASE("a held head: one that can be read goes back also where others are dead-lettered") {
+    Look s(Unreadable::dead_lettered);
+    s.become_silent();
+    s.peer.deliver(channel, 1, "late");
+    s.head->keep_waiting(after({}));
+    CHECK_FALSE(s.head->dead_lettered());
+    CHECK(s.gave_back());
+}
+
+TEST_CASE("held heads: each that is dead-lettered is told once") {
+    BlockedHeadConnections blocked;
+    std::vector<std::unique_ptr<Look>> looks;
+    for (int i = 0; i < 3; ++i) {
+        looks.push_back(std::make_unique<Look>(Unreadable::dead_lettered));
+        looks.back()->become_silent();
+        REQUIRE(blocked.keep(std::move(looks.back()->head)));
+    }
+    looks[0]->deliver_deep();
+    looks[2]->deliver_deep();
+    const core::SteadyTime now = after({});
+    blocked.turn(now);
+    CHECK(blocked.take_dead_lettered() == 2);
+    blocked.turn(now + core::Milliseconds{1'000});
+    CHECK(blocked.take_dead_lettered() == 0);
+    CHECK(blocked.size() == 1);
+}
+
+TEST_CASE("held heads: one that was just rejected is not released before the queue has got that") {
+    BlockedHeadConnections blocked;
+    std::vector<std::unique_ptr<Look>> looks;
+    for (int i = 0; i < 2; ++i) {
+        looks.push_back(std::make_unique<Look>(Unreadable::dead_lettered));
+        looks.back()->become_silent();
+        REQUIRE(blocked.keep(std::move(looks.back()->head)));
+    }
+    looks[0]->deliver_deep();
+    const core::SteadyTime now = after({});
+    blocked.turn(now);
+    const bool goes_on = amqp_version_number() < AMQP_VERSION_CODE(0, 14, 0, 0);  // else the connection is over
+    blocked.release();
+    CHECK(blocked.size() == (goes_on ? 1 : 0));
+    blocked.turn(now + core::Milliseconds{1'000});
+    CHECK(blocked.size() == 0);
 }
 
 TEST_CASE("a held head: a broker that was only slow is let go of") {
