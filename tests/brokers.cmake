@@ -24,42 +24,47 @@ set(RETRYD_VERSIONS 3.8 3.10 4.0 4.3)
 # retryd's. What would have run there counts as skipped then, never as passed; where anything else goes wrong, as failed.
 set(may_lack_root 3.8 4.3)
 
-# A broker of that version as the fixture NAME, in the folder NAME of ${RETRYD_BROKERS}.
-function(retryd_broker name version kind)
+# A broker of that version as the fixture NAME, in the folder NAME of ${RETRYD_BROKERS}. They come first, by their cost, in
+# the order in which they are named here, one after the other in each LINE; what needs none of them is run while they start.
+# Two at a time: a dozen of them at once starve each other until one gives up.
+function(retryd_broker name version kind line)
   set(dir ${RETRYD_BROKERS}/${name})
   set(fixture ${PROJECT_SOURCE_DIR}/tests/support/broker-fixture)
   add_test(NAME "${name} starts" COMMAND ${fixture} start ${kind} ${version} ${dir})
   add_test(NAME "${name} ends" COMMAND ${fixture} end ${kind} ${dir})
-  # With the highest cost they come first; what needs none of them is run while they start, two at a time: a dozen of
-  # them at once starve each other until one gives up.
-  get_property(number GLOBAL PROPERTY RETRYD_BROKERS)
-  math(EXPR number "1 - ${number}")
-  set_property(GLOBAL PROPERTY RETRYD_BROKERS ${number})
-  set_tests_properties("${name} starts" PROPERTIES FIXTURES_SETUP ${name} LABELS fixture COST 1000 TIMEOUT 900
-                       RESOURCE_LOCK broker-start-${number} DEPENDS "${builds_before_brokers}")
+  get_property(cost GLOBAL PROPERTY RETRYD_NEXT_START_COST)
+  set_tests_properties("${name} starts" PROPERTIES FIXTURES_SETUP ${name} LABELS fixture COST ${cost} TIMEOUT 900
+                       RESOURCE_LOCK broker-start-${line} DEPENDS "${builds_before_brokers}")
   set_tests_properties("${name} ends" PROPERTIES FIXTURES_CLEANUP ${name} LABELS fixture TIMEOUT 120)
+  math(EXPR cost "${cost} - 1")
+  set_property(GLOBAL PROPERTY RETRYD_NEXT_START_COST ${cost})
   if(version IN_LIST may_lack_root)
     set_tests_properties("${name} starts" PROPERTIES SKIP_RETURN_CODE 77)
   endif()
 endfunction()
 
-set_property(GLOBAL PROPERTY RETRYD_BROKERS 0)
+set_property(GLOBAL PROPERTY RETRYD_NEXT_START_COST 1900)
 set(builds_before_brokers "tsan builds;fuzz builds;instructions builds;release builds")  # where they are asked for
 
 # Each version has one broker for all tests that harm nobody, and one for those that restart it, change its limits or raise
 # its alarms: tag [own-broker]. Where one start of a quorum queue has taken too long, RabbitMQ 4.3.6 takes that queue away
 # again, 5 s for each, one after the other, while other starts wait and take too long as well: a node that a dozen such tests
 # flooded at once did not recover in ten minutes. They have one of their own, in turn: tag [flood].
-foreach(version IN LISTS RETRYD_VERSIONS)
-  retryd_broker(rabbitmq-${version} ${version} broker)
-  retryd_broker(rabbitmq-${version}-alone ${version} broker)
+#
+# First what most tests need. Both lines take about as long.
+retryd_broker(rabbitmq-4.3 4.3 broker 1)
+retryd_broker(rabbitmq-4.3-alone 4.3 broker 2)
+retryd_broker(page-alone 4.3 broker 1)
+retryd_broker(cluster-4.3 4.3 cluster 1)
+retryd_broker(cluster-3.10 3.10 cluster 1)
+foreach(version 3.10 4.0 3.8)
+  retryd_broker(rabbitmq-${version} ${version} broker 2)
 endforeach()
-retryd_broker(rabbitmq-4.3-flood 4.3 broker)
-retryd_broker(page-alone 4.3 broker)
-retryd_broker(stress-alone 4.3 broker)
-foreach(version 3.10 4.3)
-  retryd_broker(cluster-${version} ${version} cluster)
+foreach(version 3.10 4.0 3.8)
+  retryd_broker(rabbitmq-${version}-alone ${version} broker 2)
 endforeach()
+retryd_broker(rabbitmq-4.3-flood 4.3 broker 2)
+retryd_broker(stress-alone 4.3 broker 2)
 
 # retryd_broker_tests(TARGET SUITE VERSIONS… [NIGHTLY VERSIONS…] [THREADS VERSION]) - registers the test cases of that
 # executable as it is built; those that are tagged [threads] once more with the daemon of the preset tsan.
