@@ -95,7 +95,7 @@ function(retryd_preset name)
   add_test(NAME "${name} builds" WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} COMMAND flock ${dir}.lock sh -c
     "echo \"./test --all (pid $PPID)\" >'${dir}.lock' && cmake --preset ${name} >/dev/null && cmake --build '${dir}' --parallel ${RETRYD_CORES} --target $*" build ${ARGN})
   set_tests_properties("${name} builds" PROPERTIES FIXTURES_SETUP ${name} LABELS fixture COST 2000 TIMEOUT 3600
-                       PROCESSORS 8)
+                       PROCESSORS 7)
 endfunction()
 
 include(ProcessorCount)

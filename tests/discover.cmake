@@ -103,7 +103,7 @@ foreach(case IN LISTS cases)  # the versions in turn: all brokers have about as 
       string(APPEND properties " PROCESSORS 3")
     endif()
     if(case IN_LIST with_busiest)
-      string(APPEND properties " PROCESSORS 8")
+      string(APPEND properties " PROCESSORS 7")
       if(NOT properties MATCHES "RESOURCE_LOCK")
         string(APPEND properties " RESOURCE_LOCK ${broker}-busiest")
       endif()
